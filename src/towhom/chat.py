@@ -1,0 +1,93 @@
+"""Chat as data: a message, and a conversation of them. Immutable, standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a line of a log is. Only `MESSAGE` is somebody saying something to the room."""
+
+    MESSAGE = "message"
+    ACTION = "action"
+    """`/me`: the speaker does something; `text` is what."""
+    NOTICE = "notice"
+    """A notice, or what a bot or an integration posts."""
+    SYSTEM = "system"
+    """Joins, parts, topics, calls, pinned messages; `text` is what the log says."""
+    RENAME = "rename"
+    """`speaker` is called `text` from now on."""
+    DAY = "day"
+    """A new day begins, at `time`: where one document ends and the next starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of a chat: who said what, and to whom if that is known.
+
+    Args:
+        speaker: Name of the sender, as the log shows it.
+        text: What was said, without the addressee's name in front of it if there was one.
+        addressee: Name of the person addressed, or None for nobody in particular.
+        time: When; naive if the log does not say in which time zone.
+        id: The platform's identifier, if it has one.
+        reply_to: The identifier of the message that this one answers, if the platform says so.
+        kind: What sort of line it is.
+        channel: The room, where one log holds several.
+        line: Where it stood in its file (line or record, from 0). Not part of equality.
+
+    >>> Message("ada", "the tests are green", addressee="grace")
+    Message('ada', 'the tests are green', addressee='grace')
+    """
+
+    speaker: str
+    text: str
+    addressee: str | None = None
+    time: datetime | None = None
+    id: str | None = None
+    reply_to: str | None = None
+    kind: Kind = Kind.MESSAGE
+    channel: str | None = None
+    line: int | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        shown = [repr(self.speaker), repr(self.text)]
+        for name in ("addressee", "time", "id", "reply_to", "channel", "line"):
+            value = getattr(self, name)
+            if value is not None:
+                shown.append(f"{name}={value!r}")
+        if self.kind is not Kind.MESSAGE:
+            shown.append(f"kind={self.kind.value!r}")
+        return f"Message({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Messages in the order they were sent: a channel's day, an export, a context.
+
+    >>> chat = Conversation((Message("ada", "hi"), Message("bob", "hello", addressee="ada")))
+    >>> chat.speakers
+    ('ada', 'bob')
+    >>> [message.text for message in chat if message.addressee]
+    ['hello']
+    """
+
+    messages: tuple[Message, ...]
+    name: str = ""
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Everybody who says something, in order of first appearance."""
+        return tuple(dict.fromkeys(message.speaker for message in self.messages))
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages)
+
+    def __getitem__(self, index: int) -> Message:
+        return self.messages[index]

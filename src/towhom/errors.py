@@ -1,0 +1,33 @@
+"""The errors that towhom raises on purpose: one base class, messages for the person who reads them."""
+
+from __future__ import annotations
+
+
+class TowhomError(Exception):
+    """Something the user can mend; the message says what was found, where, and what to do."""
+
+
+class LogError(TowhomError):
+    """A chat log that cannot be read, with the file and, where there is one, the line.
+
+    Lines count from 1 here, as editors show them.
+    """
+
+    def __init__(self, reason: str, *, file: str, line: int | None = None) -> None:
+        self.reason = reason
+        self.file = file
+        self.line = line
+        where = file if line is None else f"{file}:{line}"
+        super().__init__(f"{where}: {reason}")
+
+
+class CorpusError(TowhomError):
+    """A corpus that cannot be built or opened."""
+
+
+class VectorsError(TowhomError):
+    """A file of word vectors that cannot be read, or does not fit."""
+
+
+class MissingExtraError(TowhomError):
+    """A part of towhom was used whose packages are not installed; the message has the command."""

@@ -1,0 +1,236 @@
+r"""Chat logs of every kind, as messages. One file a format; `READERS` lists them.
+
+>>> from pathlib import Path
+>>> import tempfile
+>>> log = Path(tempfile.mkdtemp()) / "2024-05-31.txt"
+>>> _ = log.write_text("[10:00] <ada> is it merged?\n[10:01] <grace> ada: since noon\n")
+>>> for conversation in read_conversations(log):
+...     print(conversation.messages[1])
+Message('grace', 'since noon', addressee='ada', time=datetime.datetime(2024, 5, 31, 10, 1), line=1)
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain, groupby
+from pathlib import Path
+
+from towhom.addressing import resolve_addressees
+from towhom.chat import Conversation, Kind, Message
+from towhom.errors import LogError
+from towhom.readers.base import Folder, Reader, Record, Report, Source, file_source, standard_input
+
+__all__ = [
+    "READERS",
+    "Document",
+    "Reader",
+    "Report",
+    "find_logs",
+    "read_conversations",
+    "read_messages",
+    "reader_class",
+]
+
+READERS = {
+    # Tried in this order: the more a format's first lines give it away, the earlier.
+    "jsonl": "towhom.readers.jsonl:JsonLines",
+    "reference": "towhom.readers.reference:Reference",
+    "irc": "towhom.readers.irc:Irc",
+}
+"""Format name -> where its reader is; imported on first use."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """The raw lines of one document (a day of a channel) and the reader that understands them.
+
+    It can be sent to another process; `messages` is a pure function of it.
+    """
+
+    name: str
+    file: str
+    reader: Reader
+    records: tuple[Record, ...]
+
+    def messages(self, report: Report) -> Iterator[Message]:
+        """Lines of every kind, in order."""
+        return self.reader.parse(self.records, report, self.file)
+
+
+@dataclass(frozen=True)
+class Log:
+    """A source and the reader for it."""
+
+    source: Source | Folder
+    reader: Reader
+
+    def messages(self, report: Report) -> Iterator[Message]:
+        """Lines of every kind, one at a time, whatever the size of the log."""
+        return self.reader.parse(self.reader.records(self.source, report), report, self.source.name)
+
+    def documents(self, report: Report) -> Iterator[Document]:
+        """The log cut into documents: a channel's days, where the log says the day; else the file."""
+        base = Path(self.source.name).name if isinstance(self.source, Source) else self.source.name
+        key: str | None = None
+
+        def current(record: Record) -> str | None:
+            nonlocal key
+            key = self.reader.key(record) or key
+            return key
+
+        # The lines before the first that names its document belong to a document of their own.
+        for name, records in groupby(self.reader.records(self.source, report), current):
+            full_name = base if name is None else f"{base} {name}"
+            yield Document(full_name, self.source.name, self.reader, tuple(records))
+
+
+def reader_class(name: str) -> type[Reader]:
+    """The reader of a format.
+
+    Raises:
+        LogError: There is no such format.
+    """
+    if name not in READERS:
+        raise LogError(f"there is no format of this name; known are {', '.join(READERS)}", file=name)
+    module, _, attribute = READERS[name].partition(":")
+    found: type[Reader] = getattr(import_module(module), attribute)
+    return found
+
+
+def find_logs(*paths: str | Path, format: str | None = None, report: Report | None = None) -> list[Log]:
+    """The logs at some paths: one for a file or an export, several for a folder or a zip archive of logs.
+
+    Args:
+        paths: Files, folders, zip archives, or "-" for standard input.
+        format: A name from `READERS`; found by looking at the file if None.
+        report: Where to count the files of a folder that are no logs.
+
+    Raises:
+        LogError: Something there cannot be read; the message names the file and what was tried.
+    """
+    report = Report() if report is None else report
+    logs: list[Log] = []
+    files: list[Source] = []
+    for path in map(Path, paths):
+        if str(path) == "-":
+            files.append(standard_input())
+        elif not path.exists():
+            raise LogError("there is no such file or folder", file=str(path))
+        elif path.is_dir() or _is_zip(path):
+            logs += _logs_in(Folder.of(path), format, report)
+        else:
+            files.append(file_source(path))
+    return logs + [_log(source, format) for source in _joined(files)]
+
+
+def _logs_in(folder: Folder, format: str | None, report: Report) -> list[Log]:
+    """An export that is a folder, or every log that lies in one."""
+    whole = _fitting(folder, format)
+    if whole is not None:
+        return [Log(folder, whole.configure(folder))]
+    logs = []
+    for source in _joined(folder.files):
+        try:
+            logs.append(_log(source, format))
+        except LogError as error:
+            report.skipped_files.append(str(error))
+    if not logs:
+        known = ", ".join(READERS)
+        reason = f"none of its {len(folder.files)} files is a chat log in a known format ({known})"
+        raise LogError(reason, file=folder.name)
+    return logs
+
+
+def read_messages(
+    path: str | Path, *, format: str | None = None, report: Report | None = None
+) -> Iterator[Message]:
+    """Every line of a log as it comes, in constant memory.
+
+    Addressees are those that the platform marks (mentions, replies). A name in front of the text is left
+    there, since who else will speak in the document is not known yet: `read_conversations` resolves it.
+    """
+    report = Report() if report is None else report
+    logs = find_logs(path, format=format, report=report)
+    return chain.from_iterable(log.messages(report) for log in logs)
+
+
+def read_conversations(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    report: Report | None = None,
+    kinds: Iterable[Kind] = (Kind.MESSAGE,),
+    ignore_case: bool = False,
+    follow_renames: bool = False,
+) -> Iterator[Conversation]:
+    """The conversations of a log, a day of a channel each, with their addressees.
+
+    Args:
+        path: A file, a folder, a zip archive, or "-" for standard input.
+        format: A name from `READERS`; found by looking at the file if None.
+        report: Counts what was read, what was left out and why; strict if it is.
+        kinds: Which lines to keep.
+        ignore_case: Whether names in front of a text count in any case.
+        follow_renames: Whether a speaker who changes their name stays one speaker.
+    """
+    report = Report() if report is None else report
+    kept = set(kinds)
+    for log in find_logs(path, format=format, report=report):
+        for document in log.documents(report):
+            messages = resolve_addressees(
+                document.messages(report), ignore_case=ignore_case, follow_renames=follow_renames
+            )
+            conversation = Conversation(tuple(m for m in messages if m.kind in kept), document.name)
+            if conversation.messages:
+                yield conversation
+
+
+def _is_zip(path: Path) -> bool:
+    if zipfile.is_zipfile(path):
+        return True
+    with path.open("rb") as file:  # a truncated archive has lost its directory, which is at the end
+        return file.read(4) == b"PK\x03\x04"
+
+
+def _fitting(source: Source | Folder, format: str | None) -> type[Reader] | None:
+    """The reader that knows the source."""
+    names = READERS if format is None else [format]
+    return next((cls for cls in map(reader_class, names) if cls.sniff(source)), None)
+
+
+def _log(source: Source, format: str | None) -> Log:
+    source.check()
+    # A format that the user names is taken at their word: the sniffing is for those who name none.
+    cls = _fitting(source, None) if format is None else reader_class(format)
+    if cls is None:
+        reason = f"no log in a known format; tried {', '.join(READERS)}. If it is one of these, name it"
+        raise LogError(reason, file=source.name)
+    return Log(source, cls.configure(source))
+
+
+_PART = re.compile(r"(.*\.cand-\d+)\.\d+(\.\w+)?$")
+
+
+def _joined(sources: Iterable[Source]) -> list[Source]:
+    """Sources, the parts of a published file (`x.cand-10.1.gz`, `x.cand-10.2.gz`) put together again."""
+    joined: list[Source] = []
+    for _, group in groupby(sources, lambda s: found[1] if (found := _PART.match(s.name)) else s.name):
+        parts = list(group)
+        joined.append(parts[0] if len(parts) == 1 else _Joined(parts))
+    return joined
+
+
+class _Joined(Source):
+    """Several files read as one."""
+
+    def __init__(self, parts: list[Source]) -> None:
+        super().__init__(parts[0].name, parts[0].open)
+        self._parts = parts
+
+    def lines(self) -> Iterator[Record]:
+        """The lines of all parts, counted through."""
+        return enumerate(line for part in self._parts for _, line in part.lines())

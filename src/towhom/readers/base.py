@@ -1,0 +1,244 @@
+"""What a reader is, what it reads from, and what it reports."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import sys
+import zipfile
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Self
+
+from towhom.chat import Kind, Message
+from towhom.errors import LogError
+from towhom.files import DAMAGED, decompressed
+
+Record = tuple[int, Any]
+"""Where it stands in its source (line or record, from 0), and the raw line (bytes) or JSON value."""
+
+HEAD_BYTES = 1 << 16
+_SHOWN_PROBLEMS = 20
+
+
+@dataclass
+class Report:
+    """What a reading met: how many lines of each kind, and everything that was wrong.
+
+    Args:
+        strict: Whether the first malformed line stops the reading with a `LogError`.
+    """
+
+    strict: bool = False
+    kinds: Counter[Kind] = field(default_factory=Counter)
+    malformed: int = 0
+    redecoded: int = 0
+    """Lines that were not UTF-8 and were read as Windows-1252."""
+    problems: list[str] = field(default_factory=list)
+    """The first few malformed lines: file, line, reason."""
+    skipped_files: list[str] = field(default_factory=list)
+    """Files of a folder that are no log in a known format."""
+
+    def skip(self, reason: str, *, file: str, record: int) -> None:
+        """Count a malformed line (or stop at it, if strict)."""
+        error = LogError(reason, file=file, line=record + 1)
+        if self.strict:
+            raise error
+        self.malformed += 1
+        if len(self.problems) < _SHOWN_PROBLEMS:
+            self.problems.append(str(error))
+
+    def decode(self, raw: bytes) -> str:
+        """Text of a line: UTF-8, else Windows-1252, which the older IRC clients wrote; counted."""
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            self.redecoded += 1
+            return raw.decode("cp1252", errors="replace")
+
+    def add(self, other: Report) -> None:
+        """Take over the counts of another report, of another part of the same reading."""
+        self.kinds.update(other.kinds)
+        self.malformed += other.malformed
+        self.redecoded += other.redecoded
+        self.problems = (self.problems + other.problems)[:_SHOWN_PROBLEMS]
+        self.skipped_files += other.skipped_files
+
+
+class Source:
+    """A file to read from: on disk, in a zip archive, or standard input; unpacked if it is compressed."""
+
+    def __init__(self, name: str, opener: Callable[[], BinaryIO]) -> None:
+        self.name = name
+        self._opener = opener
+
+    def open(self) -> BinaryIO:
+        """Open the content, unpacked.
+
+        Raises:
+            LogError: The file is not there or must not be read.
+        """
+        try:
+            return decompressed(self._opener())
+        except OSError as error:
+            raise LogError(f"cannot be opened: {error.strerror or error}", file=self.name) from error
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 kB of the content."""
+        with self.open() as stream:
+            try:
+                return stream.read(HEAD_BYTES)
+            except (*DAMAGED, OSError) as error:
+                raise self.damaged(error) from error
+
+    @cached_property
+    def head_lines(self) -> list[bytes]:
+        """The first lines that hold something, at most 200; a last line that was cut off is left out."""
+        head = self.head
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            head = head.decode("utf-16", errors="replace").encode()
+        lines = head.removeprefix(codecs.BOM_UTF8).split(b"\n")
+        if len(self.head) >= HEAD_BYTES and len(lines) > 1:
+            lines.pop()
+        return [line.rstrip(b"\r") for line in lines if line.strip()][:200]
+
+    def lines(self) -> Iterator[Record]:
+        """The lines of a text file with their numbers, without their ends.
+
+        Raises:
+            LogError: The archive ends too early or is damaged; the lines before have been given.
+        """
+        number = -1
+        with self.open() as stream:
+            try:
+                for number, line in enumerate(_as_utf8(stream)):
+                    yield number, line.rstrip(b"\r\n")
+            except (*DAMAGED, OSError) as error:
+                raise self.damaged(error, line=number + 1) from error
+
+    def damaged(self, error: Exception, line: int | None = None) -> LogError:
+        """The error for an archive that cannot be read to its end."""
+        read = "" if line is None else f" after {line:,} lines"
+        reason = f"the archive is truncated or damaged{read} ({error}); unpack it again or fetch it anew"
+        return LogError(reason, file=self.name)
+
+    def check(self) -> None:
+        """Refuse what cannot be a log in any format.
+
+        Raises:
+            LogError: The file is empty or binary.
+        """
+        head = self.head
+        if not head.strip():
+            raise LogError("the file is empty", file=self.name)
+        utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        if b"\0" in head and not utf16:
+            raise LogError("this is a binary file, not a chat log", file=self.name)
+
+
+def _as_utf8(stream: BinaryIO) -> Iterable[bytes]:
+    """Lines without a byte order mark; UTF-16, which some phones export, as UTF-8."""
+    start = stream.peek(3)[:3] if isinstance(stream, io.BufferedReader) else b""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return (line.encode() for line in io.TextIOWrapper(stream, "utf-16", errors="replace", newline="\n"))
+    if start == codecs.BOM_UTF8:
+        stream.read(3)
+    return stream
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder, or a zip archive, whose files belong together."""
+
+    name: str
+    files: tuple[Source, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> Folder:
+        """All files below a folder or in a zip archive, sorted by name; hidden ones left out."""
+        name = path.name or str(path)
+        if path.is_dir():
+            paths = sorted(file for file in path.rglob("*") if file.is_file())
+            found = [(file.relative_to(path).as_posix(), _file_opener(file)) for file in paths]
+        else:
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    members = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+            except DAMAGED as error:
+                reason = f"the zip archive is truncated or damaged ({error}); fetch it anew"
+                raise LogError(reason, file=str(path)) from error
+            found = [(member, _member_opener(path, member)) for member in members]
+        shown = [(inner, opener) for inner, opener in found if not _hidden(inner)]
+        return cls(name, tuple(Source(f"{name}/{inner}", opener) for inner, opener in shown))
+
+    def inner(self, source: Source) -> str:
+        """A file's path inside the folder."""
+        return source.name.removeprefix(f"{self.name}/")
+
+
+def _hidden(path: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in path.split("/"))
+
+
+def _file_opener(path: Path) -> Callable[[], BinaryIO]:
+    return lambda: path.open("rb")
+
+
+def _member_opener(archive: Path, member: str) -> Callable[[], BinaryIO]:
+    # A stream of its own for each opening: members are read at different times.
+    return lambda: zipfile.ZipFile(archive).open(member)  # type: ignore[return-value]
+
+
+def file_source(path: Path) -> Source:
+    """A file on disk, named as the user named it."""
+    return Source(str(path), _file_opener(path))
+
+
+def standard_input() -> Source:
+    """Standard input, which is read once: its head is what has arrived when it is first asked for."""
+    stream = decompressed(sys.stdin.buffer)
+    source = Source("standard input", lambda: stream)
+    if isinstance(stream, io.BufferedReader):
+        source.head = stream.peek()
+    return source
+
+
+class Reader(ABC):
+    """One log format. An instance is set up for one file; it is small and can be pickled.
+
+    Reading has two steps, so that the second, which costs more, can run in other processes: `records`
+    takes the source apart into raw lines or JSON values, `parse` makes messages of them. Documents (a day
+    of a channel) are cut between the two, where `key` changes; `parse` keeps no state across documents.
+    """
+
+    name: ClassVar[str]
+    """What users call the format."""
+    title: ClassVar[str]
+    """What it is, for people."""
+
+    @classmethod
+    @abstractmethod
+    def sniff(cls, source: Source | Folder) -> bool:
+        """Whether the source looks like this format."""
+
+    @classmethod
+    def configure(cls, source: Source | Folder) -> Self:
+        """A reader for this source, with what can be learned from its beginning."""
+        return cls()
+
+    @abstractmethod
+    def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
+        """The raw lines or JSON values of the source, one at a time."""
+
+    @abstractmethod
+    def key(self, record: Record) -> str | None:
+        """Which document (channel, day) a record begins or belongs to; None for that of the one before."""
+
+    @abstractmethod
+    def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
+        """Messages (and what else there is) of one document. Counts them and all that is malformed."""

@@ -1,0 +1,117 @@
+"""JSON lines: one message an object, the format that towhom writes.
+
+`speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind` and `channel` may
+be there; other keys are ignored. A document is a channel's day; without channels and times, the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from towhom.chat import Kind, Message
+from towhom.readers.base import Folder, Reader, Record, Report, Source
+
+_OPTIONAL = ("addressee", "id", "reply_to", "channel")
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+class JsonLines(Reader):
+    """Our own format, and the easiest one to bring any other chat into."""
+
+    name = "jsonl"
+    title = 'JSON lines, {"speaker": ..., "text": ...} a line (the format that towhom writes)'
+
+    @classmethod
+    def sniff(cls, source: Source | Folder) -> bool:
+        """The first line is an object with a speaker and a text."""
+        if isinstance(source, Folder) or not source.head_lines:
+            return False
+        first = _load(source.head_lines[0])
+        return isinstance(first, dict) and "speaker" in first and "text" in first
+
+    def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
+        """Objects; a line that is no JSON as it stands."""
+        if isinstance(source, Source):
+            for number, line in source.lines():
+                if line.strip():
+                    yield number, _load(line)
+
+    def key(self, record: Record) -> str | None:
+        """Channel and day."""
+        value = record[1]
+        if not isinstance(value, dict):
+            return None
+        channel, time = value.get("channel"), value.get("time")
+        parts = [part for part in (channel, time[:10] if isinstance(time, str) else None) if part]
+        return " ".join(map(str, parts)) or None
+
+    def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
+        """One message an object."""
+        for number, value in records:
+            try:
+                message = message_from(value, line=number)
+            except ValueError as error:
+                report.skip(str(error), file=file, record=number)
+                continue
+            report.kinds[message.kind] += 1
+            yield message
+
+
+def _load(line: bytes) -> Any:
+    """The JSON value of a line, or the line itself if it is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+
+
+def message_from(value: Any, *, line: int | None = None) -> Message:
+    """The message that a JSON object describes.
+
+    Raises:
+        ValueError: It describes none; the text says why.
+    """
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object" if not isinstance(value, bytes) else "not JSON")
+    for key in ("speaker", "text"):
+        if not isinstance(value.get(key), str):
+            raise ValueError(f'"{key}" is missing or not a string')
+    for key in (*_OPTIONAL, "time", "kind"):
+        if not isinstance(value.get(key), str | None):
+            raise ValueError(f'"{key}" is not a string')
+    kind = _KINDS.get(value.get("kind") or "message")
+    if kind is None:
+        raise ValueError(f'"kind" is {value["kind"]!r}; known are {", ".join(_KINDS)}')
+    time = value.get("time")
+    try:
+        moment = None if time is None else datetime.fromisoformat(time)
+    except ValueError:
+        raise ValueError(f'"time" is {time!r}, not a date and time like 2024-05-31T14:00:00') from None
+    optional = {key: value.get(key) for key in _OPTIONAL}
+    return Message(value["speaker"], value["text"], time=moment, kind=kind, line=line, **optional)
+
+
+def to_json(message: Message) -> str:
+    """A message as one line of JSON; what is not known is left out.
+
+    >>> to_json(Message("ada", "done", addressee="grace"))
+    '{"speaker": "ada", "text": "done", "addressee": "grace"}'
+    """
+    value: dict[str, str] = {"speaker": message.speaker, "text": message.text}
+    for key in _OPTIONAL:
+        field = getattr(message, key)
+        if field is not None:
+            value[key] = field
+    if message.time is not None:
+        value["time"] = message.time.isoformat()
+    if message.kind is not Kind.MESSAGE:
+        value["kind"] = message.kind.value
+    line = json.dumps(value, ensure_ascii=False)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
+        return json.dumps(value)
+    return line

@@ -1,0 +1,1 @@
+"""Text to words: tokenizer, vocabulary, word vectors."""
