@@ -20,6 +20,14 @@ class LogError(TowhomError):
         where = file if line is None else f"{file}:{line}"
         super().__init__(f"{where}: {reason}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # It crosses from a worker process to the one that shows it.
+        return _log_error, (self.reason, self.file, self.line)
+
+
+def _log_error(reason: str, file: str, line: int | None) -> LogError:
+    return LogError(reason, file=file, line=line)
+
 
 class CorpusError(TowhomError):
     """A corpus that cannot be built or opened."""

@@ -27,6 +27,7 @@ from towhom.readers.base import Folder, Reader, Record, Report, Source, file_sou
 __all__ = [
     "READERS",
     "Document",
+    "Log",
     "Reader",
     "Report",
     "find_logs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
 import sys
 import zipfile
@@ -75,6 +76,7 @@ class Source:
     def __init__(self, name: str, opener: Callable[[], BinaryIO]) -> None:
         self.name = name
         self._opener = opener
+        self._raw: BinaryIO | None = None
 
     def open(self) -> BinaryIO:
         """Open the content, unpacked.
@@ -83,9 +85,35 @@ class Source:
             LogError: The file is not there or must not be read.
         """
         try:
-            return decompressed(self._opener())
+            self._raw = self._opener()
+            return decompressed(self._raw)
         except OSError as error:
             raise LogError(f"cannot be opened: {error.strerror or error}", file=self.name) from error
+
+    def digest(self) -> tuple[int, str]:
+        """Size and SHA-256 of the file as it lies on disk."""
+        digest = hashlib.sha256()
+        size = 0
+        with self._opener() as raw:
+            while piece := raw.read(1 << 20):
+                digest.update(piece)
+                size += len(piece)
+        return size, digest.hexdigest()
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the file as it lies on disk."""
+        return self.digest()[0]
+
+    @property
+    def opened(self) -> bool:
+        """Whether it has been opened yet."""
+        return self._raw is not None
+
+    @property
+    def position(self) -> int:
+        """How many of them have been read, roughly."""
+        return self.size if self._raw is None or self._raw.closed else self._raw.tell()
 
     @cached_property
     def head(self) -> bytes:
@@ -175,6 +203,23 @@ class Folder:
             found = [(member, _member_opener(path, member)) for member in members]
         shown = [(inner, opener) for inner, opener in found if not _hidden(inner)]
         return cls(name, tuple(Source(f"{name}/{inner}", opener) for inner, opener in shown))
+
+    def digest(self) -> tuple[int, str]:
+        """Size of all files together, and a SHA-256 of their names and contents."""
+        digest = hashlib.sha256()
+        for file in self.files:
+            digest.update(f"{self.inner(file)} {file.digest()[1]}\n".encode("utf-8", "replace"))
+        return self.size, digest.hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def position(self) -> int:
+        """How many of them have been read, roughly."""
+        return sum(file.position for file in self.files if file.opened)
 
     def inner(self, source: Source) -> str:
         """A file's path inside the folder."""

@@ -1,0 +1,119 @@
+"""Columns on disk: plain `.npy` files, written piece by piece, read by mapping them into memory.
+
+Why not Arrow: a model in training indexes these arrays by the million a second, and a mapped `.npy` file is
+an array as it stands; opening one needs NumPy alone, and its bytes depend on nothing but its content.
+`towhom corpus export` writes Parquet for everything else.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import DTypeLike, NDArray
+
+
+class ColumnWriter:
+    """Appends to a `.npy` file; its shape goes into the header at the end."""
+
+    def __init__(self, path: Path, dtype: DTypeLike, width: int | None = None) -> None:
+        self.dtype = np.dtype(dtype)
+        self.rows = 0
+        self._width = width
+        self._file = path.open("wb")
+        self._write_header()
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Write some more rows.
+
+        Raises:
+            OverflowError: A value does not fit the column.
+        """
+        if values.dtype != self.dtype and len(values):
+            limits = np.iinfo(self.dtype)
+            if values.min() < limits.min or values.max() > limits.max:
+                raise OverflowError(f"a value does not fit into {self.dtype}")
+        self._file.write(np.ascontiguousarray(values, self.dtype).data)
+        self.rows += len(values)
+
+    def append_bytes(self, values: bytes) -> None:
+        """Write some more rows of a column of bytes."""
+        self._file.write(values)
+        self.rows += len(values)
+
+    def close(self) -> None:
+        """Write the header again, now that the number of rows is known."""
+        if not self._file.closed:
+            self._file.seek(0)
+            self._write_header()
+            self._file.close()
+
+    def _write_header(self) -> None:
+        # NumPy leaves room in the header for the first dimension to grow.
+        shape = (self.rows,) if self._width is None else (self.rows, self._width)
+        header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": shape}
+        npy.write_array_header_1_0(self._file, header)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class OffsetsWriter(ColumnWriter):
+    """Where each of a sequence of pieces begins: one more entry than there are pieces."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, np.int64)
+        self.end = 0
+        self.append(np.zeros(1, np.int64))
+
+    def append_lengths(self, lengths: NDArray[np.int64]) -> None:
+        """Pieces of these lengths follow."""
+        if len(lengths):
+            ends = self.end + np.cumsum(lengths)
+            self.end = int(ends[-1])
+            self.append(ends)
+
+
+def open_column(path: Path) -> NDArray[Any]:
+    """A column, mapped into memory: its pages are read when they are used."""
+    header_only = path.stat().st_size <= 128
+    # An empty file cannot be mapped.
+    array: NDArray[Any] = np.load(path, mmap_mode=None if header_only else "r", allow_pickle=False)
+    return array
+
+
+class Strings:
+    """Many strings in two columns, their bytes and where each begins.
+
+    >>> names = Strings(np.frombuffer(b"adabob", np.uint8), np.array([0, 3, 6]))
+    >>> names[1], len(names), list(names)
+    ('bob', 2, ['ada', 'bob'])
+    """
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self._data = data
+        self._offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, index: int) -> str:
+        if not 0 <= index < len(self):
+            raise IndexError(f"there are {len(self)} strings, no number {index}")
+        return self._data[self._offsets[index] : self._offsets[index + 1]].tobytes().decode()
+
+    def slice(self, start: int, stop: int) -> list[str]:
+        """The strings from `start` to before `stop`."""
+        offsets = self._offsets[start : stop + 1].tolist()
+        data = self._data[offsets[0] : offsets[-1]].tobytes()
+        base = offsets[0]
+        return [data[a - base : b - base].decode() for a, b in pairwise(offsets)]

@@ -1,0 +1,239 @@
+"""One document's lines to its columns: a pure function, to be mapped over any number of them.
+
+It reads nothing but its arguments, and the random numbers it draws depend on the seed and the document's
+name. One process, a pool, or a cluster engine may run it: the columns are the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.addressing import resolve_addressees
+from towhom.chat import Kind, Message
+from towhom.corpus.candidates import document_generator, draw_candidates
+from towhom.readers import Document, Report
+from towhom.readers.reference import Reference, ReferenceLine
+from towhom.text.tokenizer import tokenize
+
+NO_TIME = np.iinfo(np.int64).min
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentSettings:
+    """What the columns of a document depend on, besides its lines.
+
+    Args:
+        seed: For the false candidates.
+        candidates: How many candidates a sample has, the true one included; a set for each number.
+        min_addressed: A document with fewer addressed messages is left out.
+        ignore_case: Whether `Ada:` addresses `ada`.
+        follow_renames: Whether a speaker who changes their name stays one speaker.
+        kinds: Which lines count as messages.
+        strict: Whether the first malformed line stops the build.
+    """
+
+    seed: int = 0
+    candidates: tuple[int, ...] = (2, 10)
+    min_addressed: int = 10
+    ignore_case: bool = False
+    follow_renames: bool = False
+    kinds: tuple[Kind, ...] = (Kind.MESSAGE,)
+    strict: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentColumns:
+    """A document as arrays. Indices are local to it; M messages, U utterances, S samples, K candidates."""
+
+    name: str
+    speakers: tuple[str, ...]
+    speaker: NDArray[np.int32]
+    """(M,) Who says it."""
+    addressee: NDArray[np.int32]
+    """(M,) To whom; -1 for nobody in particular."""
+    time: NDArray[np.int64]
+    """(M,) Seconds since 1970, or `NO_TIME`."""
+    texts: tuple[bytes, ...]
+    """(U,) What the messages say; after them, candidates that no message of the document says."""
+    words: tuple[str, ...]
+    """The distinct words, in order of appearance."""
+    tokens: NDArray[np.int64]
+    """Indices into `words`, all utterances one after the other."""
+    lengths: NDArray[np.int64]
+    """(U,) How many tokens each utterance has."""
+    sample_message: NDArray[np.int64]
+    """(S,) Which messages are samples."""
+    sample_distance: NDArray[np.int32]
+    """(S,) How many messages ago the addressee last spoke; 0 for never."""
+    candidates: dict[int, NDArray[np.int64]]
+    """K -> (S, K) utterances."""
+    labels: dict[int, NDArray[np.int64]]
+    """K -> (S,) which of the candidates is true."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What became of one document: its columns, or why it has none, and what the reading met."""
+
+    columns: DocumentColumns | None
+    messages: int
+    addressed: int
+    report: Report = field(default_factory=Report)
+
+
+def build_document(document: Document, settings: DocumentSettings) -> Built:
+    """The columns of one document, by the protocol; none if too few of its messages are addressed."""
+    report = Report(strict=settings.strict)
+    if isinstance(document.reader, Reference):
+        lines = list(document.reader.parse_samples(document.records, report, document.file))
+        return _build_published(document.name, lines, report)
+    resolved = resolve_addressees(
+        document.messages(report),
+        ignore_case=settings.ignore_case,
+        follow_renames=settings.follow_renames,
+    )
+    messages = [message for message in resolved if message.kind in settings.kinds]
+    parts = _MessageColumns(messages)
+    addressed = int((parts.addressee >= 0).sum())
+    too_few = addressed < settings.min_addressed or len(messages) < max(settings.candidates)
+    if not messages or too_few:
+        return Built(None, len(messages), addressed, report)
+    sample_message, sample_distance = _samples(parts)
+    generator = document_generator(settings.seed, document.name)
+    drawn = {
+        size: draw_candidates(generator, len(messages), sample_message, size) for size in settings.candidates
+    }
+    columns = parts.with_samples(
+        document.name,
+        texts=[message.text for message in messages],
+        tokens=[tokenize(message.text) for message in messages],
+        sample_message=sample_message,
+        sample_distance=sample_distance,
+        candidates={size: candidates for size, (candidates, _) in drawn.items()},
+        labels={size: labels for size, (_, labels) in drawn.items()},
+    )
+    return Built(columns, len(messages), addressed, report)
+
+
+def _build_published(name: str, lines: list[ReferenceLine], report: Report) -> Built:
+    """The columns of a document of the published corpus, its candidates and labels kept as they are."""
+    messages = [line.message for line in lines]
+    parts = _MessageColumns(messages)
+    addressed = int((parts.addressee >= 0).sum())
+    samples = [(index, line) for index, line in enumerate(lines) if line.label is not None]
+    # The size of most samples is that of the file; a line with another number of candidates is malformed.
+    sizes = Counter(len(line.candidates) for _, line in samples)
+    size = sizes.most_common(1)[0][0] if sizes else 0
+    for index, line in samples:
+        if len(line.candidates) != size:
+            reason = f"{len(line.candidates)} candidates; the other samples have {size}"
+            report.skip(reason, file=name, record=line.message.line or index)
+    samples = [(index, line) for index, line in samples if len(line.candidates) == size]
+    if not messages:
+        return Built(None, 0, 0, report)
+    utterances = {message.text: index for index, message in reversed(list(enumerate(messages)))}
+    texts = [message.text for message in messages]
+    candidates = np.empty((len(samples), size), np.int64)
+    for row, (index, line) in enumerate(samples):
+        for place, text in enumerate(line.candidates):
+            if text not in utterances:
+                utterances[text] = len(texts)
+                texts.append(text)
+            candidates[row, place] = index if place == line.label else utterances[text]
+    labels = np.array([line.label for _, line in samples], np.int64)
+    chosen = np.array([index for index, _ in samples], np.int64)
+    columns = parts.with_samples(
+        name,
+        texts=texts,
+        tokens=[text.lower().split() for text in texts],  # they come tokenized
+        sample_message=chosen,
+        sample_distance=parts.distances()[chosen],
+        candidates={size: candidates} if size else {},
+        labels={size: labels} if size else {},
+    )
+    return Built(columns, len(messages), addressed, report)
+
+
+class _MessageColumns:
+    """Speakers, addressees and times of some messages."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        ids: dict[str, int] = {}
+        self.speaker = np.array([ids.setdefault(m.speaker, len(ids)) for m in messages], np.int32)
+        self.addressee = np.array(
+            [-1 if m.addressee is None else ids.get(m.addressee, -1) for m in messages], np.int32
+        )
+        self.time = np.array(_seconds(messages), np.int64)
+        self.speakers = tuple(ids)
+
+    def distances(self) -> NDArray[np.int32]:
+        """(M,) How many messages ago the addressee last spoke; 0 for never, or no addressee."""
+        last: dict[int, int] = {}
+        result = np.zeros(len(self.speaker), np.int32)
+        pairs = zip(self.speaker.tolist(), self.addressee.tolist(), strict=True)
+        for index, (speaker, addressee) in enumerate(pairs):
+            if addressee in last:
+                result[index] = index - last[addressee]
+            last[speaker] = index
+        return result
+
+    def with_samples(
+        self,
+        name: str,
+        *,
+        texts: Sequence[str],
+        tokens: Sequence[Sequence[str]],
+        sample_message: NDArray[np.int64],
+        sample_distance: NDArray[np.int32],
+        candidates: dict[int, NDArray[np.int64]],
+        labels: dict[int, NDArray[np.int64]],
+    ) -> DocumentColumns:
+        words: dict[str, int] = {}
+        ids = [words.setdefault(word, len(words)) for utterance in tokens for word in utterance]
+        return DocumentColumns(
+            name=name,
+            speakers=self.speakers,
+            speaker=self.speaker,
+            addressee=self.addressee,
+            time=self.time,
+            texts=tuple(text.encode("utf-8", "replace") for text in texts),
+            words=tuple(words),
+            tokens=np.array(ids, np.int64),
+            lengths=np.array([len(utterance) for utterance in tokens], np.int64),
+            sample_message=sample_message,
+            sample_distance=sample_distance,
+            candidates=candidates,
+            labels=labels,
+        )
+
+
+def _samples(parts: _MessageColumns) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The addressed messages whose addressee has spoken before and is not the sender."""
+    distances = parts.distances()
+    chosen = np.flatnonzero((distances > 0) & (parts.addressee != parts.speaker))
+    return chosen, distances[chosen]
+
+
+def _seconds(messages: Sequence[Message]) -> list[int]:
+    """Seconds since 1970; a time without a zone counts as UTC, since only differences matter."""
+    result = []
+    last: datetime | None = None
+    seconds = NO_TIME
+    for message in messages:
+        time = message.time
+        if time is not last:  # lines of one minute share one object
+            last = time
+            if time is None:
+                seconds = NO_TIME
+            else:
+                seconds = int((time - (_EPOCH if time.tzinfo is None else _EPOCH_UTC)).total_seconds())
+        result.append(seconds)
+    return result

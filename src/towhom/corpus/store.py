@@ -1,0 +1,239 @@
+"""An open corpus: its columns mapped into memory, nothing copied, nothing parsed.
+
+A corpus is a folder of `.npy` columns and a `manifest.json`. Shapes: D documents, M messages, U utterances
+(the M messages' first, then candidates that no message says), S samples, K candidates, N tokens, V words.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.chat import Conversation, Message
+from towhom.corpus.columns import Strings, open_column
+from towhom.corpus.document import NO_TIME
+from towhom.corpus.splits import SPLITS, Split
+from towhom.errors import CorpusError
+
+FORMAT = "towhom-corpus"
+VERSION = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents, in the order they were read."""
+
+    names: Strings
+    split: NDArray[np.uint8]
+    """(D,) Index into `SPLITS`."""
+    messages: NDArray[np.int64]
+    """(D + 1,) Where each document's messages begin."""
+    samples: NDArray[np.int64]
+    """(D + 1,) Where each document's samples begin."""
+    speakers: NDArray[np.int64]
+    """(D + 1,) Where each document's speakers begin, in `Corpus.speaker_names`."""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Who says it, to whom, when; message i says utterance i."""
+
+    speaker: NDArray[np.int32]
+    """(M,) Number of the speaker within the document, by first appearance."""
+    addressee: NDArray[np.int32]
+    """(M,) The same, or -1 for nobody in particular."""
+    time: NDArray[np.int64]
+    """(M,) Seconds since 1970, or `NO_TIME`."""
+
+
+@dataclass(frozen=True)
+class Utterances:
+    """What is said, as text and as words."""
+
+    text: Strings
+    tokens: NDArray[np.uint32]
+    """(N,) Ids into the vocabulary."""
+    offsets: NDArray[np.int64]
+    """(U + 1,) Where each utterance's tokens begin."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Messages to be predicted, with their candidates as indices of utterances."""
+
+    message: NDArray[np.uint32]
+    """(S,) The message; its speaker is the responder, its addressee the true one."""
+    distance: NDArray[np.int32]
+    """(S,) How many messages ago the addressee last spoke; 0 for never."""
+    candidates: dict[int, NDArray[np.uint32]]
+    """K -> (S, K)."""
+    labels: dict[int, NDArray[np.uint8]]
+    """K -> (S,) Which candidate is true."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words by id, the most frequent first, and how often each occurs in the training documents."""
+
+    words: Strings
+    counts: NDArray[np.int64]
+    """(V,)"""
+
+
+class Corpus:
+    """A corpus on disk.
+
+    Args:
+        folder: What `towhom corpus build` made.
+
+    Raises:
+        CorpusError: The folder is no corpus, or one of a format that this version does not know.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.manifest = read_manifest(self.folder)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        path = self.folder / f"{name}.npy"
+        try:
+            return open_column(path)
+        except (OSError, ValueError, EOFError) as error:
+            raise CorpusError(
+                f"{path}: the column cannot be read ({error}); build the corpus anew"
+            ) from error
+
+    def _strings(self, name: str) -> Strings:
+        return Strings(self._column(name), self._column(f"{name}.offsets"))
+
+    @cached_property
+    def documents(self) -> Documents:
+        """The documents."""
+        return Documents(
+            self._strings("documents.name"),
+            self._column("documents.split"),
+            self._column("documents.messages"),
+            self._column("documents.samples"),
+            self._column("documents.speakers"),
+        )
+
+    @cached_property
+    def messages(self) -> Messages:
+        """The messages of all documents."""
+        return Messages(
+            self._column("messages.speaker"),
+            self._column("messages.addressee"),
+            self._column("messages.time"),
+        )
+
+    @cached_property
+    def utterances(self) -> Utterances:
+        """What they say."""
+        return Utterances(
+            self._strings("utterances.text"),
+            self._column("utterances.tokens"),
+            self._column("utterances.tokens.offsets"),
+        )
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The samples of all documents."""
+        sizes: list[int] = self.manifest["settings"]["candidates"]
+        return Samples(
+            self._column("samples.message"),
+            self._column("samples.distance"),
+            {size: self._column(f"samples.candidates-{size}") for size in sizes},
+            {size: self._column(f"samples.label-{size}") for size in sizes},
+        )
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words."""
+        return Vocabulary(self._strings("words"), self._column("words.count"))
+
+    @cached_property
+    def speaker_names(self) -> Strings:
+        """The speakers of all documents; a person who speaks in two is there twice."""
+        return self._strings("speakers.name")
+
+    def documents_of(self, split: Split | None) -> NDArray[np.int64]:
+        """The documents of a split, or all."""
+        return np.flatnonzero(self._in(split))
+
+    def _in(self, split: Split | None) -> NDArray[np.bool_]:
+        of_document = self.documents.split
+        return np.ones(len(of_document), bool) if split is None else of_document == SPLITS.index(split)
+
+    def samples_of(self, split: Split | None, *, context: int | None = None) -> NDArray[np.int64]:
+        """The samples of a split, or all.
+
+        Args:
+            split: Which.
+            context: Only those that training with a context of so many messages uses: it is all there, and
+                the addressee speaks in it.
+        """
+        documents = self.documents
+        wanted = self._in(split)
+        of_document = np.repeat(np.arange(len(wanted)), np.diff(documents.samples))
+        chosen = wanted[of_document]
+        if context is not None:
+            position = self.samples.message - documents.messages[of_document]
+            distance = self.samples.distance
+            chosen &= (position >= context) & (distance > 0) & (distance <= context)
+        return np.flatnonzero(chosen)
+
+    def conversation(self, document: int) -> Conversation:
+        """A document as it was read."""
+        start, stop = self.documents.messages[document : document + 2].tolist()
+        first, last = self.documents.speakers[document : document + 2].tolist()
+        names = self.speaker_names.slice(first, last)
+        texts = self.utterances.text.slice(start, stop)
+        columns = zip(
+            texts,
+            self.messages.speaker[start:stop].tolist(),
+            self.messages.addressee[start:stop].tolist(),
+            self.messages.time[start:stop].tolist(),
+            strict=True,
+        )
+        messages = tuple(
+            Message(names[speaker], text, names[addressee] if addressee >= 0 else None, _datetime(time))
+            for text, speaker, addressee, time in columns
+        )
+        return Conversation(messages, self.documents.names[document])
+
+
+def _datetime(seconds: int) -> datetime | None:
+    return None if seconds == NO_TIME else datetime(1970, 1, 1) + timedelta(seconds=seconds)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a corpus.
+
+    Raises:
+        CorpusError: There is none, or it is not ours.
+    """
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise CorpusError(f"{folder}: there is no such folder; make a corpus with: towhom corpus build")
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise CorpusError(f"{folder}: this is no corpus: it has no {MANIFEST}") from None
+    except (OSError, ValueError) as error:
+        raise CorpusError(f"{path}: the manifest cannot be read ({error})") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise CorpusError(f"{path}: this is not the manifest of a towhom corpus")
+    if manifest.get("version") != VERSION:
+        raise CorpusError(
+            f"{path}: the corpus has format version {manifest.get('version')}, this towhom reads "
+            f"version {VERSION}; build it anew with: towhom corpus build"
+        )
+    return manifest

@@ -1,0 +1,122 @@
+"""The words of a corpus, counted; the names of its speakers are not among them.
+
+A model's vocabulary travels with the model, so no speaker's name may be in it. But people call themselves
+"the", "i" and "ubuntu": leaving out whatever is somebody's name would take 12.6 % of all words of #ubuntu.
+A name stays as a word only where people plainly use it as one: in at least a tenth of the documents in which
+nobody is called so (and ten of them), and ten times as often as somebody is addressed by it. That costs under
+1 % of the words. Every other name is replaced by `<name>`, in every document.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.corpus.document import DocumentColumns
+
+UNKNOWN, NAME = "<unknown>", "<name>"
+SPECIAL = (UNKNOWN, NAME)
+"""The first words of every vocabulary, ids 0 and 1."""
+
+MAX_WORDS = 2_000_000
+"""Distinct words kept while counting, so that memory is bounded; later new ones are unknown (and counted)."""
+
+_MIN_DOCUMENTS = 10
+_MIN_SHARE = 0.1
+_MIN_USES_PER_ADDRESS = 10
+
+
+class WordCounter:
+    """Numbers words as they first appear, and gathers what is needed to tell names from words."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {UNKNOWN: 0}
+        self._counts = np.zeros(1 << 16, np.int64)
+        self._documents = np.zeros(1 << 16, np.int64)
+        self.total_documents = 0
+        self.overflow = 0
+        """Words that came after `MAX_WORDS` others."""
+        # By name: documents where somebody has it; of those, how many use it as a word, and how often.
+        self._present: Counter[str] = Counter()
+        self._present_documents: Counter[str] = Counter()
+        self._present_counts: Counter[str] = Counter()
+        self._addressed: Counter[str] = Counter()
+
+    def add(self, columns: DocumentColumns) -> NDArray[np.int64]:
+        """Count a document's words; returns the number of each of its distinct words."""
+        ids = self._ids
+        if len(ids) + len(columns.words) <= MAX_WORDS:
+            numbers = np.array([ids.setdefault(word, len(ids)) for word in columns.words], np.int64)
+        else:
+            numbers = np.array([ids.get(word, 0) for word in columns.words], np.int64)
+            self.overflow += int((numbers == 0).sum())
+        self._grow(len(ids))
+        counts = np.bincount(columns.tokens, minlength=len(columns.words))
+        np.add.at(self._counts, numbers, counts)
+        np.add.at(self._documents, numbers, 1)
+        self.total_documents += 1
+        self._add_names(columns, counts)
+        return numbers
+
+    def _add_names(self, columns: DocumentColumns, counts: NDArray[np.int64]) -> None:
+        places = {word: place for place, word in enumerate(columns.words)}
+        lowered = [name.lower() for name in columns.speakers]
+        for name in set(lowered):
+            self._present[name] += 1
+            if name in places:
+                self._present_documents[name] += 1
+                self._present_counts[name] += int(counts[places[name]])
+        addressed = np.bincount(columns.addressee[columns.addressee >= 0], minlength=len(lowered))
+        for name, times in zip(lowered, addressed.tolist(), strict=True):
+            if times:
+                self._addressed[name] += times
+
+    def _grow(self, size: int) -> None:
+        while len(self._counts) < size:
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+            self._documents = np.concatenate([self._documents, np.zeros_like(self._documents)])
+
+    @property
+    def words(self) -> list[str]:
+        """All words, by number."""
+        return list(self._ids)
+
+    def names(self) -> set[str]:
+        """The words that are somebody's name and not plainly a word of the language as well."""
+        return {name for name in self._present if name in self._ids and not self._is_word(name)}
+
+    def _is_word(self, name: str) -> bool:
+        number = self._ids[name]
+        elsewhere = self._documents[number] - self._present_documents[name]
+        uses = self._counts[number] - self._present_counts[name]
+        without_bearer = self.total_documents - self._present[name]
+        return bool(
+            elsewhere >= max(_MIN_DOCUMENTS, _MIN_SHARE * without_bearer)
+            and uses >= _MIN_USES_PER_ADDRESS * self._addressed[name]
+        )
+
+
+def final_vocabulary(
+    words: list[str], counts: NDArray[np.int64], names: set[str]
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint32]]:
+    """The vocabulary in its final order: special words, then the others by how often they occur.
+
+    Args:
+        words: Words by number, the unknown one first.
+        counts: How often each occurs in the training documents.
+        names: The words to be hidden.
+
+    Returns:
+        The words, their counts, and the final id of every number.
+    """
+    hidden = np.array([word in names for word in words], bool)
+    kept = [number for number in range(1, len(words)) if not hidden[number]]
+    kept.sort(key=lambda number: (-counts[number], words[number]))
+    ids = np.zeros(len(words), np.uint32)
+    ids[hidden] = SPECIAL.index(NAME)
+    ids[kept] = np.arange(len(SPECIAL), len(SPECIAL) + len(kept), dtype=np.uint32)
+    final_words = [*SPECIAL, *(words[number] for number in kept)]
+    final_counts = np.concatenate([[counts[0], counts[hidden].sum()], counts[kept]]).astype(np.int64)
+    return final_words, final_counts, ids
