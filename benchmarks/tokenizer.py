@@ -1,0 +1,135 @@
+r"""How fast the tokenizer is, and how often it gives exactly the tokens of NLTK's.
+
+Run it from the project's root::
+
+    python benchmarks/tokenizer.py ../shared/data/ubuntu-irc/train ../shared/data/web-irc --limit 300000 \
+        --json benchmarks/results/tokenizer.json
+
+The three tokenizers take turns, a few thousand messages each, so that whatever else the machine does slows
+all of them alike. Ours starts with nothing remembered. Each gets the messages as they were written, and
+lower-casing is part of its time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import nltk
+import numpy as np
+from nltk.tokenize import NLTKWordTokenizer, TreebankWordTokenizer
+
+import towhom
+from towhom.text.tokenizer import tokenize
+
+_BATCH = 5000
+_QUOTES = {"``": '"', "''": '"'}
+
+
+def main() -> None:
+    """Read the logs, run the three tokenizers over them, show and write what came out."""
+    parser = argparse.ArgumentParser(description="Speed of the tokenizer, and agreement with NLTK's.")
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="a log, or a folder of logs")
+    parser.add_argument("--limit", type=int, help="at most so many messages from each LOG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the record here")
+    options = parser.parse_args()
+
+    data = []
+    texts: list[str] = []
+    for log in options.logs:
+        said = (message.text for conversation in towhom.read(log) for message in conversation)
+        before = len(texts)
+        texts.extend(islice(said, options.limit))
+        data.append({"name": log, "sha256": _digest(Path(log)), "messages": len(texts) - before})
+
+    seconds, different = _measure(texts)
+    rates = {name: round(len(texts) / spent) for name, spent in seconds.items()}
+    treebank = rates["nltk TreebankWordTokenizer"]
+    agreement = 1 - len(different) / len(texts)
+
+    print(f"{len(texts):,} messages; exactly NLTK's Treebank tokens (quotes apart): {agreement:.4%}")
+    for text in different[:10]:
+        print(f"  not the same: {text!r}")
+    print(f"{'':28}{'messages/s':>12}{'times as fast':>15}")
+    for name, rate in rates.items():
+        print(f"{name:28}{rate:>12,}{rate / treebank:>15.1f}")
+
+    if options.json:
+        record = {
+            **_circumstances(),
+            "data": data,
+            "messages": len(texts),
+            "different": len(different),
+            "agreement": agreement,
+            "messages_per_second": rates,
+            "ratio": round(rates["towhom tokenize"] / treebank, 1),
+        }
+        options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _measure(texts: list[str]) -> tuple[dict[str, float], list[str]]:
+    """Seconds spent by each tokenizer, and the messages that ours splits in another way."""
+    treebank, words = TreebankWordTokenizer(), NLTKWordTokenizer()
+    spent = [0.0, 0.0, 0.0]
+    different = []
+    for start in range(0, len(texts), _BATCH):
+        batch = texts[start : start + _BATCH]
+        times = [time.perf_counter()]
+        ours = [tokenize(text) for text in batch]
+        times.append(time.perf_counter())
+        theirs = [treebank.tokenize(text.lower()) for text in batch]
+        times.append(time.perf_counter())
+        for text in batch:
+            words.tokenize(text.lower())
+        times.append(time.perf_counter())
+        spent = [total + times[i + 1] - times[i] for i, total in enumerate(spent)]
+        for text, mine, other in zip(batch, ours, theirs, strict=True):
+            if mine != [_QUOTES.get(token, token) for token in other]:
+                different.append(text)
+    names = ("towhom tokenize", "nltk TreebankWordTokenizer", "nltk NLTKWordTokenizer")
+    return dict(zip(names, spent, strict=True)), different
+
+
+def _digest(path: Path) -> str:
+    """Of a file, or of the names and contents of a folder's files in the order of their names."""
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            if path.is_dir():
+                digest.update(file.relative_to(path).as_posix().encode() + b"\0")
+            with file.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def _circumstances() -> dict[str, Any]:
+    """The command, the code and the versions: what one needs to run it again."""
+    return {
+        "command": " ".join(["python", *sys.argv]),
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain", "--", "src", "benchmarks/tokenizer.py")),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "nltk": nltk.__version__,
+    }
+
+
+def _git(*arguments: str) -> str:
+    git = shutil.which("git") or "git"
+    return subprocess.run([git, *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
