@@ -7,6 +7,7 @@ an array as it stands; opening one needs NumPy alone, and its bytes depend on no
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
+
+_PIECE_BYTES = 1 << 22
 
 
 class ColumnWriter:
@@ -89,6 +92,22 @@ def open_column(path: Path) -> NDArray[Any]:
     # An empty file cannot be mapped.
     array: NDArray[Any] = np.load(path, mmap_mode=None if header_only else "r", allow_pickle=False)
     return array
+
+
+def read_pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
+    """A column's rows in pieces that are read, not mapped: for going over all of it in little memory."""
+    column = open_column(path)
+    per_row = column.dtype.itemsize * (column.shape[1] if column.ndim > 1 else 1)
+    stop = len(column) if stop is None else stop
+    first = path.stat().st_size - len(column) * per_row
+    rows = max(1, _PIECE_BYTES // per_row)
+    with path.open("rb") as file:
+        file.seek(first + start * per_row)
+        for begin in range(start, stop, rows):
+            values = np.fromfile(
+                file, column.dtype, min(rows, stop - begin) * per_row // column.dtype.itemsize
+            )
+            yield values.reshape(-1, *column.shape[1:])
 
 
 class Strings:

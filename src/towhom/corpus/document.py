@@ -6,7 +6,7 @@ name. One process, a pool, or a cluster engine may run it: the columns are the s
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -162,12 +162,19 @@ def _build_published(name: str, lines: list[ReferenceLine], report: Report) -> B
     return Built(columns, len(messages), addressed, report)
 
 
+def numbering() -> defaultdict[str, int]:
+    """A mapping that gives every new key the next number."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
 class _MessageColumns:
     """Speakers, addressees and times of some messages."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        ids: dict[str, int] = {}
-        self.speaker = np.array([ids.setdefault(m.speaker, len(ids)) for m in messages], np.int32)
+        ids = numbering()
+        self.speaker = np.array([ids[message.speaker] for message in messages], np.int32)
         self.addressee = np.array(
             [-1 if m.addressee is None else ids.get(m.addressee, -1) for m in messages], np.int32
         )
@@ -196,8 +203,8 @@ class _MessageColumns:
         candidates: dict[int, NDArray[np.int64]],
         labels: dict[int, NDArray[np.int64]],
     ) -> DocumentColumns:
-        words: dict[str, int] = {}
-        ids = [words.setdefault(word, len(words)) for utterance in tokens for word in utterance]
+        words = numbering()
+        ids = [words[word] for utterance in tokens for word in utterance]
         return DocumentColumns(
             name=name,
             speakers=self.speakers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,13 @@ def split_statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
     messages = np.diff(documents.messages)
     speakers = np.diff(documents.speakers)
     samples = np.diff(documents.samples)
-    # Sums over each document, by the differences of running sums: no loop, whatever the size.
-    running = np.concatenate([[0], np.cumsum(corpus.messages.addressee >= 0)])
-    addressed = np.diff(running[documents.messages])
+    addressed = np.array(
+        [
+            np.count_nonzero(corpus.messages.addressee[start:stop] >= 0)
+            for start, stop in pairwise(documents.messages.tolist())
+        ],
+        np.int64,
+    )
     words = np.diff(corpus.utterances.offsets[documents.messages])
     result = {}
     for split in (*SPLITS, None):

@@ -14,7 +14,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.corpus.document import DocumentColumns
+from towhom.corpus.document import DocumentColumns, numbering
 
 UNKNOWN, NAME = "<unknown>", "<name>"
 SPECIAL = (UNKNOWN, NAME)
@@ -32,7 +32,8 @@ class WordCounter:
     """Numbers words as they first appear, and gathers what is needed to tell names from words."""
 
     def __init__(self) -> None:
-        self._ids: dict[str, int] = {UNKNOWN: 0}
+        self._ids = numbering()
+        self._ids[UNKNOWN] = 0
         self._counts = np.zeros(1 << 16, np.int64)
         self._documents = np.zeros(1 << 16, np.int64)
         self.total_documents = 0
@@ -48,7 +49,7 @@ class WordCounter:
         """Count a document's words; returns the number of each of its distinct words."""
         ids = self._ids
         if len(ids) + len(columns.words) <= MAX_WORDS:
-            numbers = np.array([ids.setdefault(word, len(ids)) for word in columns.words], np.int64)
+            numbers = np.array([ids[word] for word in columns.words], np.int64)
         else:
             numbers = np.array([ids.get(word, 0) for word in columns.words], np.int64)
             self.overflow += int((numbers == 0).sum())
@@ -112,11 +113,12 @@ def final_vocabulary(
         The words, their counts, and the final id of every number.
     """
     hidden = np.array([word in names for word in words], bool)
-    kept = [number for number in range(1, len(words)) if not hidden[number]]
-    kept.sort(key=lambda number: (-counts[number], words[number]))
+    alphabetical = np.array(sorted(range(1, len(words)), key=words.__getitem__), np.int64)
+    alphabetical = alphabetical[~hidden[alphabetical]]
+    kept = alphabetical[np.argsort(-counts[alphabetical], kind="stable")]
     ids = np.zeros(len(words), np.uint32)
     ids[hidden] = SPECIAL.index(NAME)
     ids[kept] = np.arange(len(SPECIAL), len(SPECIAL) + len(kept), dtype=np.uint32)
-    final_words = [*SPECIAL, *(words[number] for number in kept)]
+    final_words = [*SPECIAL, *(words[number] for number in kept.tolist())]
     final_counts = np.concatenate([[counts[0], counts[hidden].sum()], counts[kept]]).astype(np.int64)
     return final_words, final_counts, ids

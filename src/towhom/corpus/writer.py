@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from towhom.corpus.columns import ColumnWriter, OffsetsWriter, open_column
+from towhom.corpus.columns import ColumnWriter, OffsetsWriter, open_column, read_pieces
 from towhom.corpus.document import DocumentColumns
 from towhom.corpus.splits import SPLITS, Split
 from towhom.corpus.vocabulary import WordCounter, final_vocabulary
 from towhom.errors import CorpusError
-
-_CHUNK = 1 << 20
 
 
 class CorpusWriter:
@@ -33,6 +31,7 @@ class CorpusWriter:
         self.samples = 0
         self.sizes: tuple[int, ...] | None = None
         self._loose = 0
+        self._document_tokens = [0]
         column, strings = self._column, self._strings
         self._names = strings("documents.name")
         self._document_messages = self._offsets("documents.messages")
@@ -93,6 +92,7 @@ class CorpusWriter:
             # What no message says is below zero until we know how many messages there are.
             candidates.append(np.where(local < messages, local + first, messages - 1 - local - loose))
             labels.append(document.labels[size])
+        self._document_tokens.append(self._document_tokens[-1] + said)
         self.documents += 1
         self.messages += messages
         self.samples += len(document.sample_message)
@@ -120,10 +120,8 @@ class CorpusWriter:
         self._open.close()
         folder = self._folder
         np.save(folder / "documents.split.npy", np.array([SPLITS.index(split) for split in splits], np.uint8))
-        offsets = open_column(folder / "utterances.tokens.offsets.npy")
-        numbers = open_column(folder / "numbers.npy")
         words = self.words.words
-        counts = self._train_counts(splits, numbers, offsets, len(words))
+        counts = self._train_counts(splits, len(words))
         final_words, final_counts, ids = final_vocabulary(words, counts, names)
         with (
             ColumnWriter(folder / "words.npy", np.uint8) as data,
@@ -132,9 +130,9 @@ class CorpusWriter:
             StringsWriter(data, ends).append([word.encode("utf-8", "replace") for word in final_words])
         np.save(folder / "words.count.npy", final_counts)
         with ColumnWriter(folder / "utterances.tokens.npy", np.uint32) as column:
-            for part in (numbers, open_column(folder / "loose.numbers.npy")):
-                for start in range(0, len(part), _CHUNK):
-                    column.append(ids[part[start : start + _CHUNK]])
+            for name in ("numbers", "loose.numbers"):
+                for numbers in read_pieces(folder / f"{name}.npy"):
+                    column.append(ids[numbers])
         self._join_utterances()
         self._place_candidates()
         for left_over in (
@@ -146,17 +144,14 @@ class CorpusWriter:
         ):
             (folder / f"{left_over}.npy").unlink()
 
-    def _train_counts(
-        self, splits: Sequence[Split], numbers: NDArray[np.uint32], offsets: NDArray[np.int64], words: int
-    ) -> NDArray[np.int64]:
+    def _train_counts(self, splits: Sequence[Split], words: int) -> NDArray[np.int64]:
         """How often each word occurs in the training documents."""
         counts = np.zeros(words, np.int64)
-        starts = open_column(self._folder / "documents.messages.npy")
         train = [index for index, split in enumerate(splits) if split is Split.TRAIN]
         for run in _runs(train):
-            first, last = int(offsets[starts[run.start]]), int(offsets[starts[run.stop]])
-            for start in range(first, last, _CHUNK):
-                counts += np.bincount(numbers[start : min(start + _CHUNK, last)], minlength=words)
+            first, last = self._document_tokens[run.start], self._document_tokens[run.stop]
+            for numbers in read_pieces(self._folder / "numbers.npy", first, last):
+                counts += np.bincount(numbers, minlength=words)
         return counts
 
     def _join_utterances(self) -> None:
@@ -170,20 +165,17 @@ class CorpusWriter:
             np.save(folder / f"{name}.npy", np.concatenate([said, said[-1] + loose[1:]]))
         with ColumnWriter(folder / "joined.npy", np.uint8) as column:
             for name in ("utterances.text", "loose.text"):
-                part = open_column(folder / f"{name}.npy")
-                for start in range(0, len(part), _CHUNK):
-                    column.append(part[start : start + _CHUNK])
+                for piece in read_pieces(folder / f"{name}.npy"):
+                    column.append(piece)
         (folder / "joined.npy").replace(folder / "utterances.text.npy")
 
     def _place_candidates(self) -> None:
         """Give the utterances that no message says their place after the messages'."""
         for size in self._candidates:
             signed_path = self._folder / f"samples.candidates-{size}.signed.npy"
-            signed = open_column(signed_path)
             with ColumnWriter(self._folder / f"samples.candidates-{size}.npy", np.uint32, size) as column:
-                for start in range(0, len(signed), _CHUNK):
-                    part = signed[start : start + _CHUNK]
-                    column.append(np.where(part < 0, self.messages - 1 - part, part))
+                for signed in read_pieces(signed_path):
+                    column.append(np.where(signed < 0, self.messages - 1 - signed, signed))
             signed_path.unlink()
 
     def close(self) -> None:
