@@ -10,6 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -103,15 +104,17 @@ def build_corpus(
         LogError: A log cannot be read.
         CorpusError: The folder is taken, the settings are wrong, or no document is left.
     """
-    folder = Path(folder)
+    folder, logs = Path(folder), list(logs)
     settings = settings or CorpusSettings()
     if problems := settings.problems():
         raise CorpusError("; ".join(problems))
     report = Report(strict=settings.document.strict)
+    if "-" in map(str, [*logs, *chain.from_iterable((splits or {}).values())]):
+        raise CorpusError("a corpus cannot be built from standard input; save the log to a file first")
     given = [(split, list(paths)) for split, paths in (splits or {}).items()]
     found = [
         (log, split)
-        for split, paths in [*given, (None, list(logs))]
+        for split, paths in [*given, (None, logs)]
         for log in find_logs(*paths, format=format, report=report)
     ]
     if not found:

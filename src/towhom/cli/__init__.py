@@ -1,0 +1,51 @@
+"""The command line: `towhom COMMAND`. Each command is a module here, imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from towhom import __version__
+from towhom.errors import TowhomError
+
+COMMANDS = {
+    "demo": ("demo", "Show what towhom does, on a chat that comes with it."),
+    "read": ("read", "Read a chat log of any kind: who says what to whom."),
+    "corpus": ("corpus", "Build, describe and export corpora for training and measuring."),
+    "vectors": ("vectors", "Word vectors for a corpus, from a published file or trained on it."),
+}
+"""Command -> its module and one line of help, so that help needs no imports."""
+
+
+class LazyGroup(click.Group):
+    """Imports a command when it runs, so that start-up costs only what is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a module of this package; it has the module's name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"towhom.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; our own errors are shown as a sentence, not as a traceback."""
+        try:
+            return super().invoke(ctx)
+        except TowhomError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="towhom")
+def main() -> None:
+    """Who says what to whom, in conversations with many speakers."""

@@ -1,0 +1,251 @@
+"""`towhom corpus`: build, describe, export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from towhom.chat import Kind
+from towhom.cli.options import LOGS, echo_json, kept_kinds, reading_options, show_report
+from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Names, Split, SplitBy, build_corpus
+from towhom.corpus import build as building
+from towhom.corpus.stats import PUBLISHED, TOTAL, split_statistics
+from towhom.readers import Report
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_ROWS = {
+    "documents": "documents",
+    "messages": "messages",
+    "addressed": "addressed messages",
+    "samples": "samples",
+    "addressed_share": "share addressed",
+    "speakers_per_document": "speakers / document",
+    "messages_per_document": "messages / document",
+    "words_per_message": "words / message",
+}
+
+
+@click.group()
+def corpus() -> None:
+    """Build, describe and export corpora for training and measuring."""
+
+
+@corpus.command()
+@click.argument("out", type=_FOLDER)
+@click.argument("logs", metavar="[LOG]...", type=LOGS, nargs=-1)
+@click.option("--train", type=LOGS, multiple=True, help="Logs whose documents are all for training.")
+@click.option("--dev", type=LOGS, multiple=True, help="Logs whose documents are all for development.")
+@click.option("--test", type=LOGS, multiple=True, help="Logs whose documents are all for test.")
+@reading_options
+@click.option("--seed", default=0, show_default=True, help="For false candidates and the random split.")
+@click.option(
+    "--candidates",
+    multiple=True,
+    type=int,
+    default=(2, 10),
+    show_default=True,
+    help="Candidates of a sample; a set for each number.",
+)
+@click.option(
+    "--min-addressed",
+    default=10,
+    show_default=True,
+    help="Leave out documents with fewer addressed messages.",
+)
+@click.option(
+    "--split-by",
+    type=click.Choice([by.value for by in SplitBy]),
+    default=SplitBy.RANDOM.value,
+    show_default=True,
+    help="How the documents of LOG are split: at random, or each log's last ones for dev and test.",
+)
+@click.option(
+    "--dev-share", default=0.05, show_default=True, help="Share of LOG's documents for development."
+)
+@click.option("--test-share", default=0.05, show_default=True, help="Share of LOG's documents for test.")
+@click.option(
+    "--names",
+    type=click.Choice([names.value for names in Names]),
+    default=Names.HIDE.value,
+    show_default=True,
+    help="Whether speakers' names are replaced in the words, or kept as in the published corpus.",
+)
+@click.option(
+    "--workers", default=1, show_default=True, help="Processes; the corpus is the same for any number."
+)
+@click.option("--force", is_flag=True, help="Replace a corpus of other logs or settings.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def build(
+    out: Path,
+    logs: tuple[str, ...],
+    train: tuple[str, ...],
+    dev: tuple[str, ...],
+    test: tuple[str, ...],
+    format: str | None,
+    strict: bool,
+    ignore_case: bool,
+    follow_renames: bool,
+    keep: tuple[str, ...],
+    workers: int,
+    force: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Build a corpus in the folder OUT from chat logs, by the protocol of the paper.
+
+    LOG is a file, a folder, a zip archive; .gz, .xz and .bz2 are read as they are. A day of a channel is a
+    document. A second run with the same logs and settings does nothing.
+    """
+    document = DocumentSettings(
+        seed=settings["seed"],
+        candidates=settings["candidates"],
+        min_addressed=settings["min_addressed"],
+        ignore_case=ignore_case,
+        follow_renames=follow_renames,
+        kinds=kept_kinds(keep),
+        strict=strict,
+    )
+    console = Console(stderr=True, highlight=False, quiet=quiet)
+    before = _hash(out)
+    start = perf_counter()
+    with _progress(console) as (bar, task):
+
+        def show(done: building.Progress) -> None:
+            speed = done.messages / max(perf_counter() - start, 1e-9)
+            counts = f"{done.documents:,} documents, {done.messages:,} messages, {speed:,.0f} a second"
+            bar.update(task, completed=done.share, counts=counts)
+
+        try:
+            built = build_corpus(
+                out,
+                logs,
+                splits={Split.TRAIN: train, Split.DEV: dev, Split.TEST: test},
+                format=format,
+                settings=CorpusSettings(
+                    document=document,
+                    names=Names(settings["names"]),
+                    split_by=SplitBy(settings["split_by"]),
+                    dev_share=settings["dev_share"],
+                    test_share=settings["test_share"],
+                ),
+                workers=workers,
+                replace=force,
+                progress=show,
+            )
+        except KeyboardInterrupt:
+            raise click.ClickException(f"interrupted; nothing was written to {out}") from None
+    if built.manifest["hash"] == before:
+        console.print(f"{out} is up to date.")
+        return
+    _show_built(built, console, perf_counter() - start)
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[tuple[Progress, TaskID]]:
+    """A bar for people; nothing where nobody watches."""
+    columns = (
+        BarColumn(30),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[counts]}"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield bar, bar.add_task("", total=1.0, counts="")
+
+
+def _hash(folder: Path) -> str | None:
+    return Corpus(folder).manifest["hash"] if folder.exists() else None
+
+
+def _show_built(built: Corpus, console: Console, seconds: float) -> None:
+    manifest = built.manifest
+    read, left_out = manifest["read"], manifest["left_out"]
+    report = Report(malformed=read["malformed"], redecoded=read["not_utf8"], problems=read["problems"])
+    report.kinds.update({Kind(kind): count for kind, count in read["lines"].items()})
+    show_report(report, console)
+    if read["files_skipped"]:
+        console.print(f"{read['files_skipped']:,} files are no logs in a known format and were left out")
+    if left_out["documents"]:
+        console.print(
+            f"{left_out['documents']:,} documents ({left_out['messages']:,} messages) were left out: fewer "
+            f"than {manifest['settings']['min_addressed']} of their messages are addressed"
+        )
+    total = manifest["statistics"][TOTAL]
+    console.print(
+        f"[bold]{built.folder}[/]: {total['documents']:,} documents, {total['messages']:,} messages, "
+        f"{total['samples']:,} samples, in {seconds:.1f} s"
+    )
+
+
+@corpus.command()
+@click.argument("folder", metavar="CORPUS", type=_FOLDER)
+@click.option("--paper", is_flag=True, help="Show the published figures beside ours.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("--markdown", is_flag=True, help="As a table in Markdown.")
+def stats(folder: Path, paper: bool, as_json: bool, markdown: bool) -> None:
+    """Print the data table of the paper for each split of CORPUS."""
+    statistics = split_statistics(Corpus(folder))
+    if as_json:
+        echo_json(statistics)
+        return
+    header, rows = _table(statistics, paper=paper)
+    if markdown:
+        click.echo("| | " + " | ".join(header) + " |")
+        click.echo("|---|" + "---:|" * len(header))
+        for title, cells in rows:
+            click.echo(f"| {title} | " + " | ".join(cells) + " |")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", no_wrap=True)
+    for name in header:
+        table.add_column(name, justify="right", no_wrap=True, style="dim" if name == "paper" else None)
+    for title, cells in rows:
+        table.add_row(title, *cells)
+    Console(highlight=False).print(table)
+
+
+def _table(statistics: dict[str, Any], *, paper: bool) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Header and rows of the data table; with `paper`, a published column after each of ours."""
+    header = []
+    for split in statistics:
+        header += [split, "paper"] if paper else [split]
+    rows = []
+    for key, title in _ROWS.items():
+        cells = []
+        for split, values in statistics.items():
+            cells.append(_shown(values[key]))
+            if paper:
+                published = PUBLISHED[split].get(key)
+                cells.append("–" if published is None else _shown(published))
+        rows.append((title, cells))
+    for context in statistics[TOTAL]["training_samples"]:
+        cells = []
+        for values in statistics.values():
+            cells += [f"{values['training_samples'][context]:,}"] + (["–"] if paper else [])
+        rows.append((f"for training, T = {context}", cells))
+    return header, rows
+
+
+def _shown(value: float) -> str:
+    if value != int(value):
+        return f"{value:,.2f}" if value < 1 else f"{value:,.1f}"
+    return f"{int(value):,}"
+
+
+@corpus.command()
+@click.argument("folder", metavar="CORPUS", type=_FOLDER)
+@click.argument("out", type=_FOLDER)
+def export(folder: Path, out: Path) -> None:
+    """Write CORPUS to the folder OUT as Parquet, for Polars, DuckDB, pandas or Hugging Face datasets."""
+    from towhom.corpus.export import export_parquet
+
+    for path, rows in export_parquet(Corpus(folder), out).items():
+        click.echo(f"{path}: {rows:,} rows")

@@ -1,0 +1,75 @@
+"""Options that several commands share, and how they report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from towhom.chat import Kind
+from towhom.readers import READERS, Report
+
+_SHOWN = 5
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# A name, not a file's: click would otherwise want "-" and globs treated for us.
+LOGS = click.Path(allow_dash=True)
+
+
+def reading_options(command: Command) -> Command:
+    """How logs are read."""
+    for option in reversed(
+        [
+            click.option(
+                "--format",
+                type=click.Choice(list(READERS)),
+                help="The logs' format.  [default: found by looking]",
+            ),
+            click.option("--strict", is_flag=True, help="Stop at the first malformed line."),
+            click.option("--ignore-case", is_flag=True, help='Let "Ada:" address ada.'),
+            click.option("--follow-renames", is_flag=True, help="Who changes their name stays one speaker."),
+            click.option(
+                "--keep",
+                multiple=True,
+                type=click.Choice([Kind.ACTION.value, Kind.NOTICE.value]),
+                help="Count these as messages too.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def kept_kinds(keep: tuple[str, ...]) -> tuple[Kind, ...]:
+    """Messages, and what the user wants counted as such."""
+    return (Kind.MESSAGE, *(Kind(kind) for kind in keep))
+
+
+def show_report(report: Report, console: Console) -> None:
+    """What a reading met, in a few lines on standard error."""
+    for lines, total in (
+        (report.problems, report.malformed),
+        (report.skipped_files, len(report.skipped_files)),
+    ):
+        for line in lines[:_SHOWN]:
+            console.print(f"[yellow]skipped[/] {escape(line)}")
+        if total > _SHOWN:
+            console.print(f"[yellow]skipped[/] and {total - _SHOWN:,} more like these")
+    others = [kind for kind in sorted(report.kinds) if kind not in (Kind.MESSAGE, Kind.DAY)]
+    counts = [f"{report.kinds[kind]:,} {kind.value} lines" for kind in others]
+    if report.malformed:
+        counts.append(f"{report.malformed:,} malformed lines")
+    if report.redecoded:
+        counts.append(f"{report.redecoded:,} lines that are not UTF-8, read as Windows-1252")
+    if counts:
+        console.print(f"besides {report.kinds[Kind.MESSAGE]:,} messages: {', '.join(counts)}")
+
+
+def echo_json(value: Any) -> None:
+    """A value for machines, on standard output."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

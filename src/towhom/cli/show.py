@@ -1,0 +1,34 @@
+"""Conversations in the terminal: speakers in colours, arrows to addressees."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from towhom.chat import Conversation
+
+# Bright enough on black and dark enough on white.
+_COLOURS = (
+    "dark_orange3", "dodger_blue2", "green4", "magenta3", "gold3", "turquoise4",
+    "indian_red", "purple4", "chartreuse4", "deep_pink3", "steel_blue", "orange4",
+)  # fmt: skip
+
+
+def show_conversation(conversation: Conversation, console: Console) -> None:
+    """The messages, one below the other, each speaker in their own colour."""
+    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(conversation.speakers)}
+    table = Table.grid(padding=(0, 1))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for message in conversation:
+        time = message.time.strftime("%H:%M") if message.time else ""
+        name = message.addressee
+        addressee = Text(f"→ {name}", style=colours.get(name, "")) if name else Text("")
+        speaker = Text(message.speaker, style=f"bold {colours[message.speaker]}")
+        table.add_row(time, speaker, addressee, Text(message.text))
+    if conversation.name:
+        console.rule(Text(conversation.name), align="left", style="dim")
+    console.print(table)

@@ -1,0 +1,1 @@
+"""Chats written for this package, to show it and to test it."""
