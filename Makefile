@@ -1,0 +1,32 @@
+# Two commands: `make demo` shows what towhom does, `make test` checks everything.
+
+PYTHON ?= python3
+DEMO := .venv-demo
+DEV := .venv
+
+.PHONY: demo test lint types check clean
+
+demo: $(DEMO)/installed
+	$(DEMO)/bin/towhom demo
+
+# The core alone, nothing for development: what a user gets.
+$(DEMO)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(DEMO)
+	$(DEMO)/bin/pip install --quiet --constraint constraints.txt .
+	touch $@
+
+test: $(DEV)/installed
+	$(DEV)/bin/ruff check .
+	$(DEV)/bin/ruff format --check .
+	$(DEV)/bin/mypy
+	$(DEV)/bin/lint-imports
+	$(DEV)/bin/pytest
+
+$(DEV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(DEV)
+	$(DEV)/bin/pip install --quiet --constraint constraints.txt pip
+	$(DEV)/bin/pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
+	touch $@
+
+clean:
+	rm -rf $(DEMO) $(DEV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist

@@ -1,0 +1,81 @@
+"""Records of runs: what a published number is traced back to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+from towhom.files import atomic_file
+
+_PACKAGES = ("towhom", "numpy", "torch")
+
+
+def circumstances() -> dict[str, Any]:
+    """The command, the code, the versions and the machine: what it takes to run something again."""
+    return {
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        **_commit(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"python": platform.python_version(), **_versions()},
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+    }
+
+
+def describe_data(paths: Iterable[str | Path]) -> list[dict[str, str]]:
+    """Names, as they were given, and contents of files and folders."""
+    return [{"name": str(path), "sha256": _digest(Path(path))} for path in paths]
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """Write a record as JSON, at once or not at all."""
+    with atomic_file(path, "w") as file:
+        file.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _commit() -> dict[str, Any]:
+    """The commit of the checkout that this package runs from, if it does, and whether files differ from it."""
+    here = Path(__file__).parent
+    git = which("git")
+    if git is None:
+        return {}
+
+    def run(*arguments: str) -> str | None:
+        done = subprocess.run([git, "-C", str(here), *arguments], capture_output=True, text=True, check=False)  # noqa: S603
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = run("rev-parse", "HEAD")
+    if commit is None or run("ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return {}
+    return {"commit": commit, "changed": bool(run("status", "--porcelain", "--untracked-files=no"))}
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, or of the names and contents of a folder's files."""
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            if path.is_dir():
+                digest.update(file.relative_to(path).as_posix().encode() + b"\0")
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
