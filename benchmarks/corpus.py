@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -58,7 +59,7 @@ def open_stage(logs: list[str], _folder: str) -> int:
     return len(corpus.messages.speaker) if all(tables) else 0
 
 
-STAGES = {
+STAGES: dict[str, Callable[[list[str], str], int]] = {
     "read": read_stage,
     "read and tokenize": tokenize_stage,
     "build, 1 worker": build_stage,

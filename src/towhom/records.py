@@ -53,7 +53,7 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> dict[str, Any]:
-    """The commit of the checkout that this package runs from, if it does, and whether files differ from it."""
+    """The commit of the checkout that this package runs from, if any, and whether files differ from it."""
     here = Path(__file__).parent
     git = which("git")
     if git is None:
