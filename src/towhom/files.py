@@ -34,8 +34,20 @@ def decompressed(stream: BinaryIO) -> BinaryIO:
     for magic, opener in _MAGIC.items():
         if start.startswith(magic):
             # Around the unpacking, a buffer of our own: iterating over its lines runs in C.
-            return io.BufferedReader(opener(buffered, "rb"), _BUFFER)
+            return _Unpacked(opener(buffered, "rb"), buffered)
     return buffered
+
+
+class _Unpacked(io.BufferedReader):
+    """The content of an archive, which closes the archive too: the standard library leaves that open."""
+
+    def __init__(self, content: Any, archive: BinaryIO) -> None:
+        super().__init__(content, _BUFFER)
+        self._archive = archive
+
+    def close(self) -> None:
+        super().close()
+        self._archive.close()
 
 
 @contextmanager

@@ -82,11 +82,15 @@ class Source:
         """Open the content, unpacked.
 
         Raises:
-            LogError: The file is not there or must not be read.
+            LogError: The file is not there, must not be read, or cannot be unpacked.
         """
         try:
             self._raw = self._opener()
             return decompressed(self._raw)
+        except DAMAGED as error:
+            raise self.damaged(error) from error
+        except RuntimeError as error:  # a file in a zip archive that is encrypted, or packed in a new way
+            raise LogError(f"cannot be unpacked: {error}", file=self.name) from error
         except OSError as error:
             raise LogError(f"cannot be opened: {error.strerror or error}", file=self.name) from error
 
@@ -173,10 +177,16 @@ def _as_utf8(stream: BinaryIO) -> Iterable[bytes]:
     """Lines without a byte order mark; UTF-16, which some phones export, as UTF-8."""
     start = stream.peek(3)[:3] if isinstance(stream, io.BufferedReader) else b""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return (line.encode() for line in io.TextIOWrapper(stream, "utf-16", errors="replace", newline="\n"))
+        return _from_utf16(stream)
     if start == codecs.BOM_UTF8:
         stream.read(3)
     return stream
+
+
+def _from_utf16(stream: BinaryIO) -> Iterator[bytes]:
+    with io.TextIOWrapper(stream, "utf-16", errors="replace", newline="\n") as text:
+        for line in text:
+            yield line.encode()
 
 
 @dataclass(frozen=True)
@@ -195,12 +205,14 @@ class Folder:
             found = [(file.relative_to(path).as_posix(), _file_opener(file)) for file in paths]
         else:
             try:
-                with zipfile.ZipFile(path) as archive:
-                    members = sorted(info.filename for info in archive.infolist() if not info.is_dir())
-            except DAMAGED as error:
+                # Open as long as its files are: opened for each of them, a large archive's directory would be
+                # read thousands of times.
+                archive = zipfile.ZipFile(path)
+            except (*DAMAGED, OSError, NotImplementedError, ValueError) as error:
                 reason = f"the zip archive is truncated or damaged ({error}); fetch it anew"
                 raise LogError(reason, file=str(path)) from error
-            found = [(member, _member_opener(path, member)) for member in members]
+            members = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+            found = [(member, _member_opener(archive, member)) for member in members]
         shown = [(inner, opener) for inner, opener in found if not _hidden(inner)]
         return cls(name, tuple(Source(f"{name}/{inner}", opener) for inner, opener in shown))
 
@@ -234,9 +246,8 @@ def _file_opener(path: Path) -> Callable[[], BinaryIO]:
     return lambda: path.open("rb")
 
 
-def _member_opener(archive: Path, member: str) -> Callable[[], BinaryIO]:
-    # A stream of its own for each opening: members are read at different times.
-    return lambda: zipfile.ZipFile(archive).open(member)  # type: ignore[return-value]
+def _member_opener(archive: zipfile.ZipFile, member: str) -> Callable[[], BinaryIO]:
+    return lambda: archive.open(member)  # type: ignore[return-value]
 
 
 def file_source(path: Path) -> Source:

@@ -231,10 +231,14 @@ class Clock:
             clock = h * 3600 + m * 60 + s
             if not 1 <= h <= 12:
                 self._half_days_only = False
-            if clock < self._clock - 11 * 3600:
-                twelve = self._half_days_only and self._clock // 3600 == 12
-                self._start += timedelta(hours=12 if twelve else 24)
+            try:
+                if h == 1 and self._half_days_only and self._clock // 3600 == 12:
+                    self._start += timedelta(hours=12)
+                elif clock < self._clock - 11 * 3600:
+                    self._start += timedelta(hours=24)
+                self.last = self._start + timedelta(seconds=clock)
+            except OverflowError:  # past the last day that calendars have
+                return None
             self._clock = clock
-            self.last = self._start + timedelta(seconds=clock)
         self._seen = (day, hour, minute, second)
         return self.last

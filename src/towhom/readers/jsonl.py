@@ -45,8 +45,8 @@ class JsonLines(Reader):
         if not isinstance(value, dict):
             return None
         channel, time = value.get("channel"), value.get("time")
-        parts = [part for part in (channel, time[:10] if isinstance(time, str) else None) if part]
-        return " ".join(map(str, parts)) or None
+        parts = (channel, time[:10] if isinstance(time, str) else None)
+        return " ".join(part for part in parts if isinstance(part, str) and part) or None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
         """One message an object."""
