@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, groupby
@@ -39,8 +40,13 @@ __all__ = [
 READERS = {
     # Tried in this order: the more a format's first lines give it away, the earlier.
     "jsonl": "towhom.readers.jsonl:JsonLines",
+    "slack": "towhom.readers.slack:Slack",
+    "discord": "towhom.readers.discord:Discord",
+    "telegram": "towhom.readers.telegram:Telegram",
+    "matrix": "towhom.readers.matrix:Matrix",
     "reference": "towhom.readers.reference:Reference",
     "irc": "towhom.readers.irc:Irc",
+    "whatsapp": "towhom.readers.whatsapp:WhatsApp",
 }
 """Format name -> where its reader is; imported on first use."""
 
@@ -71,11 +77,18 @@ class Log:
 
     def messages(self, report: Report) -> Iterator[Message]:
         """Lines of every kind, one at a time, whatever the size of the log."""
-        return self.reader.parse(self.reader.records(self.source, report), report, self.source.name)
+        for _, records in self._cut(report):
+            yield from self.reader.parse(records, report, self.source.name)
 
     def documents(self, report: Report) -> Iterator[Document]:
         """The log cut into documents: a channel's days, where the log says the day; else the file."""
         base = Path(self.source.name).name if isinstance(self.source, Source) else self.source.name
+        for name, records in self._cut(report):
+            full_name = base if name is None else f"{base} {name}"
+            yield Document(full_name, self.source.name, self.reader, tuple(records))
+
+    def _cut(self, report: Report) -> Iterator[tuple[str | None, Iterator[Record]]]:
+        """The records of each document, as they come."""
         key: str | None = None
 
         def current(record: Record) -> str | None:
@@ -84,9 +97,7 @@ class Log:
             return key
 
         # The lines before the first that names its document belong to a document of their own.
-        for name, records in groupby(self.reader.records(self.source, report), current):
-            full_name = base if name is None else f"{base} {name}"
-            yield Document(full_name, self.source.name, self.reader, tuple(records))
+        return groupby(self.reader.records(self.source, report), current)
 
 
 def reader_class(name: str) -> type[Reader]:
@@ -193,8 +204,9 @@ def read_conversations(
 def _is_zip(path: Path) -> bool:
     if zipfile.is_zipfile(path):
         return True
-    with path.open("rb") as file:  # a truncated archive has lost its directory, which is at the end
-        return file.read(4) == b"PK\x03\x04"
+    with suppress(OSError), path.open("rb") as file:  # what cannot be opened is reported when it is read
+        return file.read(4) == b"PK\x03\x04"  # a truncated archive has lost its directory, at the end
+    return False
 
 
 def _fitting(source: Source | Folder, format: str | None) -> type[Reader] | None:

@@ -1,0 +1,252 @@
+"""Exports that are one JSON value with an array of messages in it: read as a stream, whatever their size."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO, ClassVar
+
+import ijson
+
+from towhom.chat import Message
+from towhom.errors import LogError
+from towhom.files import DAMAGED
+from towhom.readers.base import Folder, Reader, Record, Report, Source
+from towhom.readers.links import Recent
+
+Value = dict[str, Any]
+"""A message as the platform wrote it, or the part of it that a reader needs."""
+
+MAX_DEPTH = 100
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NEITHER_BRACKETS_NOR_QUOTES = bytes(set(range(256)) - set(b'[]{}"'))
+
+
+@dataclass
+class Seen:
+    """What the messages so far have told, as far as it is remembered."""
+
+    authors: Recent = field(default_factory=Recent)
+    """Message -> the name of who wrote it."""
+    names: Recent = field(default_factory=Recent)
+    """The platform's identifier of a person -> their name."""
+
+
+class JsonExport(Reader):
+    """An export in one JSON file.
+
+    `records` sees the messages in order, so it is there that names and the authors of answered messages are
+    looked up, and only there; a record then has all that `message` needs, in whatever process.
+    """
+
+    kept: ClassVar[tuple[str, ...]]
+    """The keys of a message that matter. The rest can be a hundred times as much: pictures, roles, layout."""
+
+    def __init__(self, channel: str | None = None) -> None:
+        self.channel = channel
+
+    def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
+        """What matters of each message; a value that is no object as it stands."""
+        if isinstance(source, Source):
+            seen = Seen()
+            for number, value in enumerate(self.values(source)):
+                yield number, self.slim(value, seen)
+
+    def values(self, source: Source) -> Iterator[Any]:
+        """The messages as they stand in the file."""
+        return json_items(source, "messages.item")
+
+    def slim(self, value: Any, seen: Seen) -> Any:
+        """The part of a message that matters, linked."""
+        if not isinstance(value, dict):
+            return None
+        slim = {key: value[key] for key in self.kept if key in value}
+        self.link(slim, seen)
+        return slim
+
+    @abstractmethod
+    def link(self, value: Value, seen: Seen) -> None:
+        """Look up what the message refers to and add it to the message; remember what later ones may need."""
+
+    @abstractmethod
+    def message(self, value: Value, line: int) -> Message:
+        """The message.
+
+        Raises:
+            ValueError: It is none; the text says why.
+        """
+
+    def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
+        """One message (or line of another kind) an object."""
+        for number, value in records:
+            try:
+                if not isinstance(value, dict):
+                    raise ValueError("not a JSON object")
+                message = self.message(value, number)
+            except ValueError as error:
+                report.skip(str(error), file=self.place(value, file), record=number)
+                continue
+            report.kinds[message.kind] += 1
+            yield message
+
+    def place(self, value: Any, file: str) -> str:
+        """The file that a record stood in."""
+        return file
+
+
+def json_items(source: Source, path: str) -> Iterator[Any]:
+    """The values at a path of a JSON file, one at a time.
+
+    Raises:
+        LogError: The file is no JSON, or ends early; the values before have been given.
+    """
+    return read_json(source, lambda stream: ijson.items(stream, path, use_float=True))
+
+
+def read_json(source: Source, parse: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
+    """What `parse` gives for the stream of a JSON file, with errors that name the file."""
+    number = 0
+    with source.open() as stream:
+        try:
+            for value in parse(_Checked(stream)):
+                yield value
+                number += 1
+        except ijson.JSONError as error:
+            reason = f"the JSON ends early or is damaged after {number:,} messages ({_first_line(error)})"
+            raise LogError(reason, file=source.name) from error
+        except (*DAMAGED, OSError) as error:
+            raise source.damaged(error) from error
+
+
+def head_values(source: Source | Folder) -> dict[str, Any]:
+    """What the head of a JSON file says before its first message: path -> value, None for what has parts."""
+    if isinstance(source, Folder) or not _without_mark(source.head).lstrip().startswith((b"{", b"[")):
+        return {}
+    found: dict[str, Any] = {}
+    with suppress(ijson.JSONError):  # the head is a beginning: it ends too early
+        for path, event, value in ijson.parse(_Checked(io.BytesIO(source.head)), use_float=True):
+            if path.endswith("messages.item"):
+                break
+            if event not in ("map_key", "end_map", "end_array"):
+                found.setdefault(path, value)
+    return found
+
+
+def part(value: Any, *keys: str) -> Any:
+    """What lies under keys in keys, or None."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def name_in(value: Any, *keys: str) -> str | None:
+    """The first of some keys whose value is a string with something in it."""
+    found = (part(value, key) for key in keys)
+    return next((name for name in found if isinstance(name, str) and name.strip()), None)
+
+
+def text_at(value: Value, key: str) -> str:
+    """A string that has to be there.
+
+    Raises:
+        ValueError: It is not.
+    """
+    text = value.get(key)
+    if not isinstance(text, str):
+        raise ValueError(f'"{key}" is missing or not a string')
+    return text
+
+
+def time_at(value: Value, key: str) -> datetime:
+    """A date and time in ISO 8601 that has to be there.
+
+    Raises:
+        ValueError: It is not.
+    """
+    text = text_at(value, key)
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f'"{key}" is {text[:40]!r}, not a date and time') from None
+
+
+def since_epoch(*, seconds: int = 0, microseconds: int = 0) -> datetime:
+    """A time in UTC.
+
+    Raises:
+        ValueError: It is in no year that calendars have.
+    """
+    try:
+        return _EPOCH + timedelta(seconds=seconds, microseconds=microseconds)
+    except OverflowError:
+        raise ValueError("the time is out of range") from None
+
+
+def _first_line(error: Exception) -> str:
+    # The parser quotes the place on further lines, and in bytes if they are no UTF-8.
+    text = error.args[0] if error.args else ""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", errors="replace")
+    return str(text).partition("\n")[0].strip()
+
+
+def _without_mark(data: bytes) -> bytes:
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+class _Checked:
+    r"""A JSON stream made fit for the parser.
+
+    The byte order mark goes. `\x0b`, which Telegram writes and JSON does not know, becomes `\u000b`. And
+    what is nested deeper than any chat is refused: the parser would need memory with the square of the depth.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._started = False
+        self._held = b""
+        self._in_string = 0
+        self._depth = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; nothing at the end."""
+        if size == 0:  # the parser asks whether we give bytes
+            return b""
+        chunk = b""
+        while not chunk:
+            read = self._stream.read(size)
+            chunk = self._held + read
+            self._held = b""
+            if not read:
+                break
+            if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:  # half an escape: the rest is in the next bytes
+                chunk, self._held = chunk[:-1], b"\\"
+        if not self._started:
+            self._started = True
+            chunk = _without_mark(chunk)
+        if b"\\x" in chunk:
+            chunk = _ESCAPE.sub(lambda found: b"\\u00" if found[1] == b"x" else found[0], chunk)
+        self._check_depth(chunk)
+        return chunk
+
+    def _check_depth(self, chunk: bytes) -> None:
+        bare = _ESCAPE.sub(b"", chunk).translate(_BRACKETS, _NEITHER_BRACKETS_NOR_QUOTES)
+        pieces = bare.split(b'"')
+        outside = b"".join(pieces[self._in_string :: 2])
+        self._in_string = (self._in_string + len(pieces) - 1) % 2
+        levels = 0
+        while b"[]" in outside and levels <= MAX_DEPTH:
+            outside = outside.replace(b"[]", b"")  # takes the innermost level away
+            levels += 1
+        before = self._depth
+        self._depth += len(outside) - 2 * outside.count(b"]")
+        if max(before, self._depth) + levels > MAX_DEPTH:
+            raise ijson.JSONError(f"nested more than {MAX_DEPTH} levels deep")

@@ -1,0 +1,158 @@
+"""Matrix: the JSON that Element exports of a room, which holds the room's events."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any, Self
+
+from towhom.chat import Kind, Message
+from towhom.readers.base import Folder, Record, Source
+from towhom.readers.json_export import (
+    JsonExport,
+    Seen,
+    Value,
+    head_values,
+    name_in,
+    part,
+    since_epoch,
+    text_at,
+)
+from towhom.readers.links import Mention, said
+
+_SAID = {"m.text": Kind.MESSAGE, "m.emote": Kind.ACTION, "m.notice": Kind.NOTICE}
+_DAY = 86_400_000
+_EPOCH = date(1970, 1, 1).toordinal()
+_QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>", re.DOTALL)
+# Mentions of clients that do not list them: a link to the person in the formatted text.
+_LINKED = re.compile(r'"https://matrix\.to/#/(@[^"/?]+)"')
+
+
+class Matrix(JsonExport):
+    """A room. Names are the display names that the export tells of, else the first part of the address."""
+
+    name = "matrix"
+    title = "Matrix room (JSON of Element's export)"
+    kept = (
+        "event_id",
+        "type",
+        "sender",
+        "state_key",
+        "origin_server_ts",
+        "content",
+        "unsigned",
+        "prev_content",
+    )
+
+    @classmethod
+    def sniff(cls, source: Source | Folder) -> bool:
+        """An object with the name of a room and messages."""
+        return head_values(source).keys() >= {"room_name", "messages"}
+
+    @classmethod
+    def configure(cls, source: Source | Folder) -> Self:
+        """The room's name stands before the messages."""
+        return cls(name_in(head_values(source), "room_name"))
+
+    def key(self, record: Record) -> str | None:
+        """Room and day, in UTC."""
+        time = part(record[1], "origin_server_ts")
+        if not isinstance(time, int) or not 0 <= time < 100_000 * _DAY:
+            return None
+        return " ".join(filter(None, (self.channel, str(date.fromordinal(_EPOCH + time // _DAY)))))
+
+    def link(self, value: Value, seen: Seen) -> None:
+        """Display names, and the author of the message that this one answers."""
+        content, sender = value.get("content"), name_in(value, "sender")
+        if value.get("type") == "m.room.member":
+            before = name_in(
+                part(value, "unsigned", "prev_content") or value.get("prev_content"), "displayname"
+            )
+            after = name_in(content, "displayname")
+            value["renamed"] = (before, after) if before and after and before != after else None
+            if part(content, "membership") == "join":
+                seen.names.put(name_in(value, "state_key") or sender, after)
+        value["speaker"] = _name(sender, seen)
+        answered = _answered(content)
+        value["reply_to"] = answered
+        value["replied"] = seen.authors.get(answered)
+        seen.authors.put(name_in(value, "event_id"), value["speaker"])
+        value["mentions"] = [
+            (person, name) for person in _mentioned(content) if (name := _name(person, seen)) is not None
+        ]
+        value.pop("unsigned", None)
+        if isinstance(content, dict):
+            wanted = ("body", "msgtype", "m.relates_to")
+            value["content"] = {key: content[key] for key in wanted if key in content}
+
+    def message(self, value: Value, line: int) -> Message:
+        """Messages have the type `m.room.message`; edits of them do not count again."""
+        kind, content = text_at(value, "type"), value.get("content")
+        if value["speaker"] is None:
+            raise ValueError('"sender" is missing or not a string')
+        if not isinstance(content, dict):
+            raise ValueError('"content" is missing or not an object')
+        stamp = value.get("origin_server_ts")
+        if not isinstance(stamp, int):
+            raise ValueError('"origin_server_ts" is missing or not a whole number')
+        time, event = since_epoch(microseconds=stamp * 1000), name_in(value, "event_id")
+        if value.get("renamed"):
+            old, new = value["renamed"]
+            return Message(old, new, None, time, event, None, Kind.RENAME, self.channel, line)
+        edit = part(content, "m.relates_to", "rel_type") == "m.replace"
+        # A message that was taken back has nothing left in it.
+        if kind != "m.room.message" or edit or not content:
+            text = name_in(content, "body") or kind
+            return Message(value["speaker"], text, None, time, event, None, Kind.SYSTEM, self.channel, line)
+        text = text_at(content, "body")
+        return said(
+            value["speaker"],
+            _without_quote(text) if value["reply_to"] else text,
+            kind=_SAID.get(text_at(content, "msgtype"), Kind.SYSTEM),
+            mentions=[Mention(form, name) for who, name in value["mentions"] for form in _forms(who, name)],
+            replied=value["replied"],
+            time=time,
+            id=event,
+            reply_to=value["reply_to"],
+            channel=self.channel,
+            line=line,
+        )
+
+
+def _name(person: str | None, seen: Seen) -> str | None:
+    if person is None:
+        return None
+    return seen.names.get(person) or person.removeprefix("@").partition(":")[0] or person
+
+
+def _answered(content: Any) -> str | None:
+    """The message answered; in a thread, its first one, unless another is answered on purpose."""
+    relation = part(content, "m.relates_to")
+    if part(relation, "rel_type") == "m.thread" and part(relation, "is_falling_back") is True:
+        return name_in(relation, "event_id")
+    return name_in(part(relation, "m.in_reply_to"), "event_id")
+
+
+def _mentioned(content: Any) -> list[str]:
+    people = part(content, "m.mentions", "user_ids")
+    if isinstance(people, list):
+        return [person for person in people if isinstance(person, str)]
+    formatted = part(content, "formatted_body")
+    return _LINKED.findall(_QUOTED.sub("", formatted)) if isinstance(formatted, str) else []
+
+
+def _forms(person: str, name: str) -> tuple[str, ...]:
+    """How a body can show that somebody is mentioned."""
+    return (name, f"@{name}", person, person.partition(":")[0])
+
+
+def _without_quote(body: str) -> str:
+    """A reply without the lines that older clients quote in front of it."""
+    if not body.startswith(("> <", "> * <")):
+        return body
+    lines = body.split("\n")
+    while lines and lines[0].startswith(">"):
+        lines.pop(0)
+    if lines and not lines[0].strip():
+        lines.pop(0)
+    return "\n".join(lines)

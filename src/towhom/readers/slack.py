@@ -1,0 +1,190 @@
+"""Slack: a workspace's export, as a folder or the zip archive it comes in, or one of its day files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from towhom.chat import Kind, Message
+from towhom.readers.base import Folder, Record, Report, Source
+from towhom.readers.json_export import (
+    JsonExport,
+    Seen,
+    Value,
+    head_values,
+    json_items,
+    name_in,
+    part,
+    since_epoch,
+    text_at,
+)
+from towhom.readers.links import Mention, Recent, said
+
+_PEOPLE = ("users.json", "org_users.json")
+_ROOMS = ("channels.json", "groups.json", "dms.json", "mpims.json")
+_DAY_FILE = re.compile(r"(?:.*/)?([^/]+)/(\d{4}-\d\d-\d\d)\.json")
+_SAID = {
+    None: Kind.MESSAGE,
+    "thread_broadcast": Kind.MESSAGE,
+    "file_share": Kind.MESSAGE,
+    "me_message": Kind.ACTION,
+    "bot_message": Kind.NOTICE,
+}
+_TIME = re.compile(r"([0-9]{1,11})\.([0-9]{1,6})")
+_MARKUP = re.compile(r"<([^<>]+)>")
+
+
+class Slack(JsonExport):
+    """A folder a channel, a file a day, and the names of people and channels beside them.
+
+    Which people a message names is looked up while the export is read, so that no record needs all of them.
+    """
+
+    name = "slack"
+    title = "Slack export (folder or zip with users.json, channels.json and a folder a channel)"
+    kept = (
+        *("ts", "thread_ts", "subtype", "text", "user", "username", "bot_id", "bot_profile"),
+        *("user_profile", "parent_user_id", "file"),
+    )
+
+    @classmethod
+    def sniff(cls, source: Source | Folder) -> bool:
+        """The lists of people or channels and a day file; for a file alone, messages with a `ts`."""
+        if isinstance(source, Folder):
+            return _root(source) is not None and any(_day_files(source))
+        head = head_values(source)
+        return head.get("item.type") == "message" and isinstance(head.get("item.ts"), str)
+
+    def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
+        """What matters of each message, file by file; numbers start anew in each."""
+        seen = Seen(names=_names(source))
+        for file in [source] if isinstance(source, Source) else _day_files(source):
+            for number, value in enumerate(json_items(file, "item")):
+                raw = value if isinstance(value, dict) else {}
+                raw["file"] = file.name
+                yield number, self.slim(raw, seen)
+
+    def link(self, value: Value, seen: Seen) -> None:
+        """The names of the people a message concerns: who writes, who is answered, who is mentioned."""
+        user = name_in(value, "user")
+        profile, bot = value.pop("user_profile", None), value.pop("bot_profile", None)
+        value["speaker"] = (
+            seen.names.get(user)
+            or name_in(profile, "display_name", "real_name", "name")
+            or name_in(value, "username")
+            or name_in(bot, "name")
+            or user
+            or name_in(value, "bot_id")
+        )
+        seen.names.put(user, value["speaker"])
+        channel, thread, ts = _channel(value["file"]), name_in(value, "thread_ts"), name_in(value, "ts")
+        value["replied"] = None
+        if thread is not None and thread != ts:
+            parent = name_in(value, "parent_user_id")
+            value["replied"] = seen.names.get(parent) or seen.authors.get((channel, thread)) or parent
+        seen.authors.put((channel, ts), value["speaker"])
+        text = value.get("text")
+        marked = _MARKUP.findall(text) if isinstance(text, str) and "<" in text else []
+        people = (token[1:].partition("|")[0] for token in marked)
+        value["names"] = {person: name for person in people if (name := seen.names.get(person)) is not None}
+
+    def key(self, record: Record) -> str | None:
+        """Channel and day, as the export's folders and files are named."""
+        found = _DAY_FILE.fullmatch(record[1]["file"])
+        return f"{found[1]} {found[2]}" if found else None
+
+    def place(self, value: Any, file: str) -> str:
+        """The day file."""
+        return str(value["file"])
+
+    def message(self, value: Value, line: int) -> Message:
+        """A `subtype` says what is not a message; a `thread_ts` of another message, which it answers."""
+        text, ts = text_at(value, "text"), text_at(value, "ts")
+        found = _TIME.fullmatch(ts)
+        if found is None:
+            raise ValueError(f'"ts" is {ts[:40]!r}, not a time in seconds')
+        subtype = value.get("subtype")
+        kind = _SAID.get(subtype, Kind.SYSTEM) if isinstance(subtype, str | None) else Kind.SYSTEM
+        if value.get("bot_id") and kind is Kind.MESSAGE:
+            kind = Kind.NOTICE
+        if value["speaker"] is None and kind is not Kind.SYSTEM:
+            raise ValueError('"user" is missing or not a string')
+        thread = name_in(value, "thread_ts")
+        readable, mentions = _readable(text, value["names"])
+        return said(
+            value["speaker"] or "",
+            readable,
+            kind=kind,
+            mentions=mentions,
+            replied=value["replied"],
+            time=since_epoch(seconds=int(found[1]), microseconds=int(found[2].ljust(6, "0"))),
+            id=ts,
+            reply_to=thread if thread != ts else None,
+            channel=_channel(value["file"]),
+            line=line,
+        )
+
+
+def _readable(text: str, names: dict[str, str]) -> tuple[str, list[Mention]]:
+    """A text as people see it, and whom it mentions."""
+    pieces, mentions = [], []
+    for number, piece in enumerate(_MARKUP.split(text)):
+        if number % 2 == 0:
+            pieces.append(_unescaped(piece))
+            continue
+        target, _, label = piece.partition("|")
+        if target[0] == "@":
+            name = names.get(target[1:]) or _unescaped(label).removeprefix("@") or target[1:]
+            mentions.append(Mention(f"@{name}", name))
+            pieces.append(f"@{name}")
+        elif target[0] == "#":
+            pieces.append(f"#{_unescaped(label) or names.get(target[1:]) or target[1:]}")
+        elif target[0] == "!":  # <!here>, <!subteam^S1|@crew>, <!date^...|today>
+            pieces.append(_unescaped(label) or f"@{target[1:].partition('^')[0]}")
+        else:
+            pieces.append(_unescaped(label or target))
+    return "".join(pieces), [mention for mention in mentions if mention.name]
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _channel(file: str) -> str | None:
+    found = _DAY_FILE.fullmatch(file)
+    return found[1] if found else None
+
+
+def _root(folder: Folder) -> str | None:
+    """The folder in the export that holds the lists: the top, or the only one that was packed."""
+    for file in folder.files:
+        path = PurePosixPath(folder.inner(file))
+        if path.name in (*_PEOPLE, *_ROOMS) and len(path.parts) <= 2:
+            return str(path.parent)
+    return None
+
+
+def _day_files(folder: Folder) -> Iterator[Source]:
+    root = _root(folder)
+    for file in folder.files:
+        path = PurePosixPath(folder.inner(file))
+        if str(path.parent.parent) == root and _DAY_FILE.fullmatch(str(path)):
+            yield file
+
+
+def _names(source: Source | Folder) -> Recent:
+    """People and channels: identifier -> name. A file alone has only the names that its messages tell."""
+    if isinstance(source, Source):
+        return Recent()
+    names = Recent(size=sys.maxsize)  # all of them: this grows with the workspace, not with its messages
+    root = _root(source)
+    for file in source.files:
+        path = PurePosixPath(source.inner(file))
+        if str(path.parent) == root and path.name in (*_PEOPLE, *_ROOMS):
+            for value in json_items(file, "item"):
+                profile = name_in(part(value, "profile"), "display_name", "real_name")
+                names.put(name_in(value, "id"), profile or name_in(value, "real_name", "name"))
+    return names

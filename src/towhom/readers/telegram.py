@@ -1,0 +1,162 @@
+"""Telegram: what Telegram Desktop exports as JSON, one chat or a whole account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import ijson
+
+from towhom.chat import Kind, Message
+from towhom.readers.base import Folder, Record, Source
+from towhom.readers.json_export import JsonExport, Seen, Value, head_values, name_in, part, read_json, time_at
+from towhom.readers.links import Mention, said
+
+_CHATS = ("chats.list.item", "left_chats.list.item")
+_ACCOUNT = {"personal_information", "contacts", "frequent_contacts", "chats", "left_chats"}
+
+
+class Telegram(JsonExport):
+    """`result.json`. Times are those of the computer that exported, without their zone."""
+
+    name = "telegram"
+    title = "Telegram Desktop export (result.json, one chat or all)"
+    kept = (
+        *("id", "type", "date", "from", "from_id", "actor", "actor_id", "action", "text"),
+        *("reply_to_message_id", "reply_to_peer_id", "chat"),
+    )
+
+    def __init__(self, channel: str | None = None, *, account: bool = False) -> None:
+        super().__init__(channel)
+        self.account = account
+
+    @classmethod
+    def sniff(cls, source: Source | Folder) -> bool:
+        """A chat with its type and messages, or an account with what comes before its chats."""
+        head = head_values(source)
+        return _one_chat(head) or ("about" in head and not _ACCOUNT.isdisjoint(head)) or "chats.list" in head
+
+    @classmethod
+    def configure(cls, source: Source | Folder) -> Self:
+        """Whether it is one chat, and its name."""
+        head = head_values(source)
+        return cls(_chat_name(head), account=bool(head) and "messages" not in head)
+
+    def values(self, source: Source) -> Iterator[Any]:
+        """The messages; those of an account with the name of their chat."""
+        return read_json(source, _messages_of_chats) if self.account else super().values(source)
+
+    def key(self, record: Record) -> str | None:
+        """Chat and day."""
+        time = part(record[1], "date")
+        if not isinstance(time, str):
+            return None
+        return " ".join(filter(None, (part(record[1], "chat") or self.channel, time[:10])))
+
+    def link(self, value: Value, seen: Seen) -> None:
+        """Names of people are with the messages they write; the identifiers of messages, with their chat."""
+        person = _person(value.get("from_id"))
+        value["speaker"] = name_in(value, "from") or person
+        seen.names.put(person, name_in(value, "from"))
+        chat, answered = part(value, "chat"), _id(value.get("reply_to_message_id"))
+        value["reply_to_message_id"] = answered
+        elsewhere = value.get("reply_to_peer_id") is not None
+        value["replied"] = None if elsewhere or answered is None else seen.authors.get((chat, answered))
+        value["id"] = _id(value.get("id"))
+        seen.authors.put((chat, value["id"]), value["speaker"])
+        value["text"], value["mentions"] = _text(value.get("text"), seen)
+
+    def message(self, value: Value, line: int) -> Message:
+        """`service` messages and those that the exporter could not save say nothing."""
+        channel = part(value, "chat") or self.channel
+        if value.get("type") != "message":
+            if not isinstance(value.get("type"), str):
+                raise ValueError('"type" is missing or not a string')
+            actor = name_in(value, "actor") or _person(value.get("actor_id")) or ""
+            time = time_at(value, "date") if "date" in value else None
+            text = name_in(value, "action") or value["text"] or value["type"]
+            return Message(actor, text, None, time, value["id"], None, Kind.SYSTEM, channel, line)
+        if value["speaker"] is None:
+            raise ValueError('"from" and "from_id" are missing')
+        if value["text"] is None:
+            raise ValueError('"text" is missing or neither a string nor a list')
+        return said(
+            value["speaker"],
+            value["text"],
+            kind=Kind.MESSAGE,
+            mentions=[Mention(*mention) for mention in value["mentions"]],
+            replied=value["replied"],
+            time=time_at(value, "date"),
+            id=value["id"],
+            reply_to=value["reply_to_message_id"],
+            channel=channel,
+            line=line,
+        )
+
+
+def _one_chat(head: dict[str, Any]) -> bool:
+    return {"type", "id", "messages"} <= head.keys() and isinstance(head["type"], str)
+
+
+def _chat_name(chat: Any) -> str | None:
+    """A chat's name; its type and number, if it has lost its name or never had one."""
+    kind, number = part(chat, "type"), _id(part(chat, "id"))
+    return name_in(chat, "name") or (f"{kind} {number}" if isinstance(kind, str) and number else None)
+
+
+def _messages_of_chats(stream: Any) -> Iterator[Any]:
+    """The messages of all chats of an account; each gets the name of its chat, which stands before them."""
+    chat: dict[str, Any] = {}
+    builder = None
+    for path, event, value in ijson.parse(stream, use_float=True):
+        if builder is not None:
+            builder.event(event, value)
+            if event == "end_map" and path in _MESSAGES:
+                yield {**builder.value, "chat": _chat_name(chat)}
+                builder = None
+        elif path in _MESSAGES:
+            if event == "start_map":
+                builder = ijson.ObjectBuilder()
+                builder.event(event, value)
+            elif event not in ("end_map", "end_array"):
+                yield value
+        elif path in _CHATS and event == "start_map":
+            chat = {}
+        elif event in ("string", "number"):
+            before, _, key = path.rpartition(".")
+            if before in _CHATS:
+                chat[key] = value
+
+
+_MESSAGES = tuple(f"{path}.messages.item" for path in _CHATS)
+
+
+def _id(value: Any) -> str | None:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if number or (isinstance(value, str) and value) else None
+
+
+def _person(value: Any) -> str | None:
+    """A person's identifier, `user17`; older exports and mentions have the number alone."""
+    person = _id(value)
+    return f"user{person}" if person is not None and person.isdecimal() else person
+
+
+def _text(value: Any, seen: Seen) -> tuple[str | None, list[tuple[str, str]]]:
+    """A text, and the people it mentions, each as shown and by name."""
+    if isinstance(value, str):
+        return value, []
+    if not isinstance(value, list):
+        return None, []
+    shown, mentions = [], []
+    for piece in value:
+        text = piece if isinstance(piece, str) else part(piece, "text")
+        if not isinstance(text, str):
+            continue
+        shown.append(text)
+        kind = part(piece, "type")
+        if kind == "mention":
+            mentions.append((text, text.removeprefix("@")))
+        elif kind == "mention_name":
+            mentions.append((text, seen.names.get(_person(part(piece, "user_id"))) or text))
+    return "".join(shown), mentions

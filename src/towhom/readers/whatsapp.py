@@ -1,0 +1,165 @@
+"""WhatsApp: the text file of "Export chat", from Android and iPhones, in the date formats they use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Self
+
+from towhom.chat import Kind, Message
+from towhom.readers.base import Folder, Reader, Record, Report, Source
+from towhom.readers.links import Mention, said
+
+# 31/12/20, 23:59 - Ada: text   [31.12.2020, 23:59:59] Ada: text   12/31/20, 11:59 PM - Ada: text
+_LINE = re.compile(
+    r"(?P<open>\[)?(?P<a>[0-9]{1,4})[./-](?P<b>[0-9]{1,2})[./-](?P<c>[0-9]{1,4}),? "
+    r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2}))?(?: ?(?P<half>[AaPp])\.? ?[Mm]\.?)?"
+    r"(?(open)\]| -) (?P<rest>.*)",
+    re.DOTALL,
+)
+_SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
+_MARK = "\u200e"
+# Marks of the direction of writing, and the spaces that some phones put before AM and PM.
+_CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
+_ISOLATED = re.compile("@\u2068~? ?([^\u2068\u2069]+)\u2069")
+_EDITED = re.compile(rf"\s*{_MARK}<[^<>]*>$")
+_ATTACHED = re.compile(r"<[^<>]+>|\S+\.\w{2,4} \([^()]+\)")
+_WORD = re.compile(r"(?<!\w)@(\w+)")
+
+
+class WhatsApp(Reader):
+    """A chat or a group. Lines without a date belong to the message before them."""
+
+    name = "whatsapp"
+    title = "WhatsApp chat (text of Export chat, Android and iPhone)"
+
+    def __init__(self, *, day_first: bool = True, names: tuple[str, ...] = ()) -> None:
+        self.day_first = day_first
+        self.names = names
+
+    @classmethod
+    def sniff(cls, source: Source | Folder) -> bool:
+        """The first line has a date as WhatsApp writes it, and so has every fourth."""
+        if isinstance(source, Folder) or not source.head_lines:
+            return False
+        matches = [_match(line.decode("utf-8", errors="replace")) is not None for line in source.head_lines]
+        return matches[0] and sum(matches) * 4 >= len(matches)
+
+    @classmethod
+    def configure(cls, source: Source | Folder) -> Self:
+        """Whether the day or the month comes first, and names of several words, for plain mentions."""
+        if isinstance(source, Folder):
+            return cls()
+        found = [_match(line.decode("utf-8", errors="replace")) for line in source.head_lines]
+        dates = [match for match in found if match and len(match["a"]) < 4]
+        if any(int(match["a"]) > 12 for match in dates):
+            day_first = True
+        elif any(int(match["b"]) > 12 for match in dates):
+            day_first = False
+        else:
+            day_first = not any(match["half"] for match in dates)
+        rests = (_SAID.fullmatch(match["rest"]) for match in found if match)
+        names = dict.fromkeys(_name(said["name"]) for said in rests if said)
+        return cls(day_first=day_first, names=tuple(name for name in names if not name.isalnum()))
+
+    def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
+        """Lines."""
+        return source.lines() if isinstance(source, Source) else iter(())
+
+    def key(self, record: Record) -> str | None:
+        """The day, if the line has one."""
+        found = _match(record[1].decode("utf-8", errors="replace"))
+        time = self._time(found) if found else None
+        return str(time.date()) if time else None
+
+    def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
+        """A message from each line with a date up to the next."""
+        begun: tuple[int, datetime, list[str]] | None = None
+        for number, raw in records:
+            line = report.decode(raw)
+            found = _match(line)
+            if found is None:
+                if begun is not None:
+                    begun[2].append(line)
+                elif line.strip():
+                    report.skip("no date, and no message before it", file=file, record=number)
+                continue
+            if begun is not None:
+                yield self._message(begun, report)
+            time = self._time(found)
+            begun = None
+            if time is None:
+                report.skip("there is no such date or time", file=file, record=number)
+            else:
+                begun = (number, time, [found["rest"]])
+        if begun is not None:
+            yield self._message(begun, report)
+
+    def _time(self, found: re.Match[str]) -> datetime | None:
+        """When a line was written; None if it is no date or time, like 31/31/20."""
+        first, second, third = int(found["a"]), int(found["b"]), int(found["c"])
+        if len(found["a"]) == 4:
+            year, month, day = first, second, third
+        else:
+            year = third if third > 99 else 2000 + third
+            month, day = (second, first) if self.day_first else (first, second)
+        hour = int(found["h"])
+        if found["half"]:
+            if not 1 <= hour <= 12:
+                return None
+            hour = hour % 12 + (12 if found["half"] in "Pp" else 0)
+        try:
+            return datetime(year, month, day, hour, int(found["m"]), int(found["s"] or 0))
+        except ValueError:
+            return None
+
+    def _message(self, begun: tuple[int, datetime, list[str]], report: Report) -> Message:
+        number, time, lines = begun
+        whole = "\n".join(lines).rstrip()
+        found = _SAID.fullmatch(whole)
+        kind, speaker, text, mentions = Kind.SYSTEM, "", _clean(whole), list[Mention]()
+        if found is not None and not found["name"].startswith(_MARK):
+            speaker, text = _name(found["name"]), found["text"] or ""
+            # The mark in front says that WhatsApp wrote this: "image omitted", "this message was deleted".
+            by_phone = text.startswith(_MARK)
+            text = _clean(_EDITED.sub("", text))
+            if not by_phone and not _ATTACHED.fullmatch(text):
+                kind = Kind.MESSAGE
+            text, mentions = self._mentions(text)
+        message = said(speaker, text, kind=kind, mentions=mentions, time=time, line=number)
+        report.kinds[message.kind] += 1
+        return message
+
+    def _mentions(self, text: str) -> tuple[str, list[Mention]]:
+        """A text with plain mentions, and whom it mentions."""
+        if "@" not in text:
+            return text, []
+        names = _ISOLATED.findall(text)
+        if names:
+            text = _ISOLATED.sub(r"@\1", text)
+        else:
+            names = [name for name in self.names if f"@{name}" in text]
+            # A word after an @ is a name, unless it begins a longer one.
+            starts = {name.split()[0] for name in names}
+            names += [word for word in _WORD.findall(text) if word not in starts]
+        return text, [Mention(f"@{name}", name) for name in names]
+
+
+def _match(line: str) -> re.Match[str] | None:
+    """A line that begins a message. The marks in its text stay, as they tell who wrote it."""
+    start = line.lstrip("\u200e\u200f\ufeff")
+    if not start or start[0] not in "[0123456789":
+        return None
+    # In front of the text there are at most two of the spaces, and no mark means anything.
+    stamp = start[:40].replace("\u202f", " ").replace("\xa0", " ")
+    return _LINE.fullmatch(stamp + start[40:])
+
+
+def _clean(text: str) -> str:
+    return text.translate(_CLEANED).strip()
+
+
+def _name(text: str) -> str:
+    """A name; those of people who are not in the address book have a tilde in front."""
+    return _clean(text).removeprefix("~").strip()
