@@ -1,0 +1,242 @@
+"""What every reader has to do, whatever the format. A new reader is tested by its line in the registry."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.readers.exports import LONG, write, zipped
+from towhom.chat import Message
+from towhom.errors import TowhomError
+from towhom.readers import READERS, Report, find_logs, read_conversations, read_messages, reader_class
+from towhom.readers.links import Recent
+
+FORMATS = list(READERS)
+# Every example writes a file, and pytest gives one folder to all of them.
+fuzzed = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
+)
+
+
+def messages_of(path: Path, format: str | None, report: Report) -> list[Message]:
+    return [
+        message for log in find_logs(path, format=format, report=report) for message in log.messages(report)
+    ]
+
+
+def messages_of_documents(path: Path, format: str | None, report: Report) -> list[Message]:
+    return [
+        message
+        for log in find_logs(path, format=format, report=report)
+        for document in log.documents(report)
+        for message in document.messages(report)
+    ]
+
+
+def assert_survives(path: Path, format: str) -> None:
+    """Both ways of reading give the same, and fail, if they do, with an error for people."""
+    results: list[tuple[list[Message] | str, Report]] = []
+    for read in (messages_of, messages_of_documents):
+        report = Report()
+        try:
+            results.append((read(path, format, report), report))
+        except TowhomError as error:
+            results.append((str(error), report))
+    assert results[0][0] == results[1][0]
+    if isinstance(results[0][0], list):
+        assert results[0][1] == results[1][1]
+        assert results[0][1].kinds.total() == len(results[0][0])
+        for message in results[0][0]:
+            assert isinstance(message.speaker, str)
+            assert isinstance(message.text, str)
+            assert isinstance(message.addressee, str | None)
+
+
+@pytest.fixture(params=list(LONG))
+def sample(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
+    name, build = LONG[request.param]
+    return name, write(tmp_path / "log", build(400))
+
+
+def test_every_format_has_a_sample() -> None:
+    assert {name for name, _ in LONG.values()} == set(READERS)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_readers_say_what_they_are(format: str) -> None:
+    cls = reader_class(format)
+    assert cls.name == format
+    assert cls.title
+    assert cls.__doc__
+
+
+def test_the_format_is_found_by_looking(sample: tuple[str, Path]) -> None:
+    assert [log.reader.name for log in find_logs(sample[1])] == [sample[0]]
+
+
+def test_only_one_reader_knows_a_log(sample: tuple[str, Path]) -> None:
+    source = find_logs(sample[1])[0].source
+    assert [name for name in READERS if reader_class(name).sniff(source)] == [sample[0]]
+
+
+def test_samples_are_read_without_loss(sample: tuple[str, Path]) -> None:
+    report = Report(strict=True)
+    messages = messages_of(sample[1], None, report)
+    assert len(messages) >= 390
+    assert report.kinds.total() == len(messages)
+    assert report.malformed == 0
+    assert not report.skipped_files
+
+
+def test_streaming_equals_documents(sample: tuple[str, Path]) -> None:
+    streamed, cut = Report(), Report()
+    assert messages_of(sample[1], None, streamed) == messages_of_documents(sample[1], None, cut)
+    assert streamed == cut
+    assert list(read_messages(sample[1])) == messages_of(sample[1], None, Report())
+
+
+def test_documents_are_the_days_of_a_channel(sample: tuple[str, Path]) -> None:
+    names = [document.name for log in find_logs(sample[1]) for document in log.documents(Report())]
+    assert len(names) > 1
+    if sample[0] != "reference":
+        assert {name[-2:] for name in names} == {"31", "01"}
+
+
+def test_conversations_have_addressees(sample: tuple[str, Path]) -> None:
+    assert any(message.addressee for chat in read_conversations(sample[1]) for message in chat)
+
+
+def test_readers_and_documents_can_be_pickled(sample: tuple[str, Path]) -> None:
+    for log in find_logs(sample[1]):
+        for document in log.documents(Report()):
+            copy = pickle.loads(pickle.dumps(document))
+            assert list(copy.messages(Report())) == list(document.messages(Report()))
+        assert len(pickle.dumps(log.reader)) < 1000
+
+
+def test_logs_in_a_zip_archive(sample: tuple[str, Path], tmp_path: Path) -> None:
+    path = sample[1]
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    root = path.parent if path.is_file() else path
+    archive = tmp_path / "export.zip"
+    archive.write_bytes(zipped({file.relative_to(root).as_posix(): file.read_bytes() for file in files}))
+    assert messages_of(archive, None, Report()) == messages_of(path, None, Report())
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_memory_does_not_grow_with_the_log(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that what is remembered of earlier messages is full in the shorter log already.
+    monkeypatch.setattr(Recent.__init__, "__defaults__", (100,))
+    known_as, build = LONG[what]
+    peaks = []
+    for count in (500, 5_000):
+        path = write(tmp_path / str(count), build(count))
+        next(read_messages(path, format=known_as))  # imports and compiled patterns do not count
+        tracemalloc.start()
+        read = sum(1 for _ in read_messages(path, format=known_as))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert read > 0.9 * count
+    # The buffers, which the shorter log may not fill, and the names of the files of an export.
+    assert peaks[1] < peaks[0] * 1.2 + 250_000, peaks
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@fuzzed
+@given(content=st.binary(max_size=400))
+def test_any_bytes(format: str, content: bytes, tmp_path: Path) -> None:
+    assert_survives(write(tmp_path, {"garbage": content}), format)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@fuzzed
+@given(lines=st.lists(st.text(max_size=60), max_size=12))
+def test_any_text(format: str, lines: list[str], tmp_path: Path) -> None:
+    content = "\n".join(lines).encode("utf-8", errors="surrogatepass")
+    assert_survives(write(tmp_path, {"garbage": content}), format)
+
+
+@pytest.mark.parametrize("what", LONG)
+@pytest.mark.parametrize("seed", range(25))
+def test_damaged_samples(what: str, seed: int, tmp_path: Path) -> None:
+    known_as, build = LONG[what]
+    chance = random.Random(seed)
+    files = build(12)
+    name = chance.choice(list(files))
+    content = bytearray(files[name])
+    if seed % 3 == 0:
+        del content[chance.randrange(len(content)) :]
+    else:
+        for _ in range(chance.choice((1, 5, 30))):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+    assert_survives(write(tmp_path, files | {name: bytes(content)}), known_as)
+
+
+def json_values() -> st.SearchStrategy[Any]:
+    scalars = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False)
+    keys = st.sampled_from(["id", "text", "type", "name", "content", "body", "user_ids", "displayname"])
+    return st.recursive(
+        scalars
+        | st.text(max_size=12)
+        | st.sampled_from(["message", "Reply", "m.text", "9" * 30, "<@U1>", "@"]),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+        max_leaves=6,
+    )
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in a value with each of its keys."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from places(value[key])
+
+
+@pytest.mark.parametrize("what", [what for what in LONG if what not in ("irc", "reference", "whatsapp")])
+@fuzzed
+@given(data=st.data())
+def test_fields_of_the_wrong_type(what: str, data: st.DataObject, tmp_path: Path) -> None:
+    known_as, build = LONG[what]
+    files = build(5)
+    name = data.draw(st.sampled_from(sorted(files)))
+    lines = files[name].splitlines() if known_as == "jsonl" else [files[name]]
+    values = [json.loads(line) for line in lines]
+    for _ in range(data.draw(st.integers(1, 2))):
+        found = list(places(values))
+        if found:
+            holder, key = found[data.draw(st.integers(0, len(found) - 1))]
+            if data.draw(st.booleans()):
+                holder[key] = data.draw(json_values())
+            else:
+                del holder[key]
+    content = "\n".join(json.dumps(value) for value in values).encode()
+    assert_survives(write(tmp_path, files | {name: content}), known_as)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("opening", ["[", '{"messages":[', '{"a":', '{"messages":[{"text":'])
+@pytest.mark.parametrize("depth", [90, 950, 20_000])
+def test_deep_nesting(format: str, opening: str, depth: int, tmp_path: Path) -> None:
+    closing = "".join({"[": "]", "{": "}"}.get(mark, "") for mark in reversed(opening))
+    content = opening * depth + "1" + closing * depth
+    assert_survives(write(tmp_path, {"deep.json": content.encode()}), format)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_message_with_deep_parts(format: str, tmp_path: Path) -> None:
+    value: Any = "x"
+    for _ in range(900):
+        value = [value]
+    line = {"speaker": "ada", "text": "hi", "channel": value}
+    assert_survives(write(tmp_path, {"deep.json": json.dumps(line).encode()}), format)

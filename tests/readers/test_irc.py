@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+
+from tests.readers.conftest import Reading
+from towhom.chat import Kind, Message
+from towhom.errors import LogError
+
+DAY = datetime(2024, 5, 31)
+
+
+def at(hour: int, minute: int, second: int = 0, day: datetime = DAY) -> datetime:
+    return day.replace(hour=hour, minute=minute, second=second)
+
+
+def test_irclogs_ubuntu(reading: Reading) -> None:
+    messages, report = reading(
+        "=== cleo [n=cleo@host] has joined #room\n"
+        "[10:00] <ada> is it merged?\n"
+        "[10:01] <bob> ada: since noon\n"
+        "[10:02]  * ada cheers\n"
+        "[10:02] -helper:#room- the build is done\n"
+        "=== bob is now known as bob|away\n"
+        "[10:03] <ada>\n"
+        "[10:04] <ada> \n",
+        name="2024/05/31/#room.txt",
+    )
+    assert messages == [
+        Message("", "cleo [n=cleo@host] has joined #room", kind=Kind.SYSTEM),
+        Message("ada", "is it merged?", time=at(10, 0)),
+        Message("bob", "ada: since noon", time=at(10, 1)),
+        Message("ada", "cheers", time=at(10, 2), kind=Kind.ACTION),
+        Message("helper", "the build is done", time=at(10, 2), kind=Kind.NOTICE),
+        Message("bob", "bob|away", time=at(10, 2), kind=Kind.RENAME),
+        Message("", "[10:03] <ada>", time=at(10, 3), kind=Kind.SYSTEM),
+        Message("ada", "", time=at(10, 4)),
+    ]
+    assert [message.line for message in messages] == list(range(8))
+    assert report.kinds == {Kind.MESSAGE: 3, Kind.ACTION: 1, Kind.NOTICE: 1, Kind.RENAME: 1, Kind.SYSTEM: 2}
+
+
+def test_znc(reading: Reading) -> None:
+    messages, _ = reading(
+        "[10:00:05] <ada> hi\n"
+        "[10:00:06] * ada waves\n"
+        "[10:00:07] *** Joins: bob (bob@host)\n"
+        "[10:00:08] *** bob is now known as rob\n"
+        "[10:00:09] *** Nick change: rob -> bob\n"
+        "[10:00:10] -bob- psst\n",
+        name="20240531.log",
+    )
+    assert messages == [
+        Message("ada", "hi", time=at(10, 0, 5)),
+        Message("ada", "waves", time=at(10, 0, 6), kind=Kind.ACTION),
+        Message("", "Joins: bob (bob@host)", time=at(10, 0, 7), kind=Kind.SYSTEM),
+        Message("bob", "rob", time=at(10, 0, 8), kind=Kind.RENAME),
+        Message("rob", "bob", time=at(10, 0, 9), kind=Kind.RENAME),
+        Message("bob", "psst", time=at(10, 0, 10), kind=Kind.NOTICE),
+    ]
+
+
+def test_irssi(reading: Reading) -> None:
+    messages, _ = reading(
+        "--- Log opened Fri May 31 09:59:58 2024\n"
+        "10:00 <@ada> hi\n"
+        "10:01 < bob> hello\n"
+        "10:02  * bob waves\n"
+        "10:03 -!- bob [bob@host] has quit [bye]\n"
+        "10:04 -!- ada is now known as Ada\n"
+        "10:05 -eve:#room- psst\n"
+        "--- Day changed Sat Jun 01 2024\n"
+        "00:10 <+Ada> late\n"
+        "--- Log closed Sat Jun 01 01:00:00 2024\n"
+    )
+    june = datetime(2024, 6, 1)
+    assert messages == [
+        Message("", "Fri May 31 09:59:58 2024", time=DAY, kind=Kind.DAY),
+        Message("ada", "hi", time=at(10, 0)),
+        Message("bob", "hello", time=at(10, 1)),
+        Message("bob", "waves", time=at(10, 2), kind=Kind.ACTION),
+        Message("", "bob [bob@host] has quit [bye]", time=at(10, 3), kind=Kind.SYSTEM),
+        Message("ada", "Ada", time=at(10, 4), kind=Kind.RENAME),
+        Message("eve", "psst", time=at(10, 5), kind=Kind.NOTICE),
+        Message("", "Sat Jun 01 2024", time=june, kind=Kind.DAY),
+        Message("Ada", "late", time=at(0, 10, day=june)),
+        Message("", "Log closed Sat Jun 01 01:00:00 2024", time=at(0, 10, day=june), kind=Kind.SYSTEM),
+    ]
+
+
+def test_weechat(reading: Reading) -> None:
+    messages, _ = reading(
+        "2024-05-31 10:00:01\t-->\tbob (bob@host) has joined #room\n"
+        "2024-05-31 10:00:02\t@ada\thi\tthere\n"
+        "2024-05-31 10:00:03\t *\tada waves\n"
+        "2024-05-31 10:00:04\t--\tbob is now known as rob\n"
+        "2024-05-31 10:00:05\t<--\trob has quit\n"
+    )
+    assert messages == [
+        Message("", "bob (bob@host) has joined #room", time=at(10, 0, 1), kind=Kind.SYSTEM),
+        Message("ada", "hi\tthere", time=at(10, 0, 2)),
+        Message("ada", "waves", time=at(10, 0, 3), kind=Kind.ACTION),
+        Message("bob", "rob", time=at(10, 0, 4), kind=Kind.RENAME),
+        Message("", "rob has quit", time=at(10, 0, 5), kind=Kind.SYSTEM),
+    ]
+
+
+def test_day_marks(reading: Reading) -> None:
+    messages, _ = reading(
+        "# 20240531\n[23:00] <ada> a\n# 2024-06-02\n[01:00] <ada> b\n# 99999999\n[02:00] <ada> c\n"
+    )
+    assert [(message.kind, message.time) for message in messages] == [
+        (Kind.DAY, DAY),
+        (Kind.MESSAGE, at(23, 0)),
+        (Kind.DAY, datetime(2024, 6, 2)),
+        (Kind.MESSAGE, datetime(2024, 6, 2, 1)),
+        (
+            Kind.MESSAGE,
+            datetime(1, 1, 1, 2),
+        ),  # a day that is none begins a document that does not know its day
+    ]
+
+
+@pytest.mark.parametrize("line", ["[2024-05-31 10:00] <ada> hi", "2024-05-31T10:00 <ada> hi"])
+def test_dated_lines(line: str, reading: Reading) -> None:
+    assert reading(line)[0] == [Message("ada", "hi", time=at(10, 0))]
+
+
+def times(reading: Reading, *clocks: str) -> list[str]:
+    messages, _ = reading("\n".join(f"[{clock}] <ada> hi" for clock in clocks), name="2024-05-31.txt")
+    return [f"{message.time:%d %H:%M}" if message.time else "-" for message in messages]
+
+
+def test_past_midnight_the_day_goes_on(reading: Reading) -> None:
+    assert times(reading, "22:00", "23:59", "00:01", "23:00", "01:00") == [
+        *("31 22:00", "31 23:59", "01 00:01", "01 23:00", "02 01:00"),
+    ]
+
+
+def test_lines_slightly_out_of_order_stay_in_their_day(reading: Reading) -> None:
+    assert times(reading, "15:01", "15:00", "14:10") == ["31 15:01", "31 15:00", "31 14:10"]
+
+
+def test_a_clock_of_twelve_hours(reading: Reading) -> None:
+    assert times(reading, "11:50", "12:10", "01:05", "11:00", "12:05", "01:30") == [
+        *("31 11:50", "31 12:10", "31 13:05", "31 23:00", "01 00:05", "01 01:30"),
+    ]
+
+
+def test_hours_that_are_none(reading: Reading) -> None:
+    assert times(reading, "10:00", "27:00", "10:61") == ["31 10:00", "-", "-"]
+
+
+def test_the_last_day_of_the_calendar(reading: Reading) -> None:
+    messages, _ = reading("# 99991231\n[23:00] <ada> a\n[01:00] <ada> b\n")
+    assert messages[-1].time is None
+
+
+def test_colours_are_taken_out(reading: Reading) -> None:
+    messages, _ = reading("[10:00] <ada> \x02bold\x0f \x0304,12red\x03 \x1funder\n")
+    assert messages[0].text == "bold red under"
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_logs(pack: Callable[[bytes], bytes], reading: Reading) -> None:
+    messages, _ = reading(pack(b"[10:00] <ada> hi\n" * 3))
+    assert [message.text for message in messages] == ["hi"] * 3
+
+
+def test_other_encodings_are_counted(reading: Reading) -> None:
+    messages, report = reading(
+        "[10:00] <ada> caf\u00e9\n".encode("cp1252") + "[10:00] <ada> caf\u00e9\n".encode()
+    )
+    assert [message.text for message in messages] == ["café", "café"]
+    assert report.redecoded == 1
+
+
+def test_utf16_and_byte_order_marks(reading: Reading) -> None:
+    for encoding in ("utf-16", "utf-8-sig"):
+        messages, report = reading("[10:00] <ada> é\r\n[10:01] <ada> b\r\n".encode(encoding))
+        assert [message.text for message in messages] == ["é", "b"]
+        assert report.redecoded == 0
+
+
+def test_malformed_lines(reading: Reading) -> None:
+    content = "[10:00] <ada> hi\n\nwhat is this\n[10:01] <ada> hi\n"
+    messages, report = reading(content, name="log.txt")
+    assert len(messages) == 2
+    assert report.malformed == 1
+    assert report.problems[0].endswith("log.txt:3: not a line of an IRC log")
+    with pytest.raises(LogError, match=r"log.txt:3: not a line of an IRC log"):
+        reading(content, name="log.txt", strict=True)
