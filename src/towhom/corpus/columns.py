@@ -18,6 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 _PIECE_BYTES = 1 << 22
+_PIECE_STRINGS = 1 << 12
 
 
 class ColumnWriter:
@@ -129,6 +130,10 @@ class Strings:
         if not 0 <= index < len(self):
             raise IndexError(f"there are {len(self)} strings, no number {index}")
         return self._data[self._offsets[index] : self._offsets[index + 1]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), _PIECE_STRINGS):
+            yield from self.slice(start, min(start + _PIECE_STRINGS, len(self)))
 
     def slice(self, start: int, stop: int) -> list[str]:
         """The strings from `start` to before `stop`."""

@@ -112,6 +112,7 @@ def final_vocabulary(
     Returns:
         The words, their counts, and the final id of every number.
     """
+    names = names | {NAME}  # published files may have it as a word: it must not be there twice
     hidden = np.array([word in names for word in words], bool)
     alphabetical = np.array(sorted(range(1, len(words)), key=words.__getitem__), np.int64)
     alphabetical = alphabetical[~hidden[alphabetical]]
