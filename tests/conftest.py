@@ -1,0 +1,64 @@
+"""Chats that are made up on the spot, for all tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+import pytest
+
+SPEAKERS = ("ada", "bob", "cyd", "dee", "Eve_", "fay|afk", "gus`", "hal9")
+WORDS = (
+    "the", "kettle", "is", "on", "who", "took", "my", "soldering", "iron", "it's", "don't", "panic", "maybe",
+    "tomorrow", "3,000", "screws", "and", "glue", "(really)", "ça", "va?", "ok.", ":)", "/dev/null",
+)  # fmt: skip
+
+
+class LogWriter(Protocol):
+    """Writes an IRC log of some days and says where it is."""
+
+    def __call__(
+        self, name: str = ..., *, days: int = ..., lines: int = ..., seed: int = ..., bad: int = ...
+    ) -> Path: ...
+
+
+def irc_days(random: Random, *, days: int, lines: int) -> list[str]:
+    """The lines of a log with day marks; half of what is said is meant to be addressed to somebody."""
+    log = []
+    for day in range(days):
+        log.append(f"# {20240101 + day}")
+        log += [irc_line(random, minute) for minute in range(lines)]
+    return log
+
+
+def irc_line(random: Random, minute: int) -> str:
+    """One line: mostly a message, in all the ways in which people do and do not address somebody."""
+    clock = f"[{minute // 60 % 24:02}:{minute % 60:02}]"
+    speaker = random.choice(SPEAKERS)
+    text = " ".join(random.choices(WORDS, k=random.randint(1, 8)))
+    other = random.choice((*SPEAKERS, "nobody", "ADA", "the"))
+    return random.choices(
+        (
+            f"{clock} <{speaker}> {text}",
+            f"{clock} <{speaker}> {other}{random.choice(':,;')} {text}",
+            f"{clock} <{speaker}> {other} {random.choice(':,;')} {text}",
+            f"{clock} <{speaker}> {other}{random.choice(':,;')}{random.choice(('', ' ', 'x'))}",
+            f"{clock} <{speaker}> {other} {text}",
+            f"{clock}  * {speaker} {text}",
+            f"=== {speaker} [~u@example.org] has joined #room",
+        ),
+        weights=(40, 40, 4, 4, 4, 4, 4),
+    )[0]
+
+
+@pytest.fixture
+def write_log(tmp_path: Path) -> LogWriter:
+    def write(name: str = "room.txt", *, days: int = 3, lines: int = 40, seed: int = 0, bad: int = 0) -> Path:
+        path = tmp_path / name
+        log = irc_days(Random(seed), days=days, lines=lines) + ["this is no line of a log"] * bad
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(log) + "\n", "utf-8")
+        return path
+
+    return write
