@@ -38,7 +38,7 @@ def test_exact_numbers(tmp_path: Path) -> None:
         "messages": 13,
         "addressed": 5,
         "samples": 4,
-        # "eight nine.", four messages after bob's, has a context of five; "eleven", seven after ada's, of twelve.
+        # "eight nine.", four messages after bob's, has a context of 5; "eleven", seven after ada's, of 12.
         "training_samples": {"5": 1, "10": 1, "15": 0},
         "addressed_share": 0.3846,
         "speakers_per_document": 3.0,

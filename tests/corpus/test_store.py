@@ -26,7 +26,7 @@ SMALL = CorpusSettings(document=DocumentSettings(min_addressed=0, candidates=(2,
 
 @pytest.fixture
 def corpus(write_log: LogWriter, tmp_path: Path) -> Corpus:
-    return build_corpus(tmp_path / "corpus", [write_log(days=8, lines=60)])
+    return build_corpus(tmp_path / "corpus", [write_log(days=8, lines=120)])
 
 
 class TestWhatItGivesBack:
@@ -92,7 +92,7 @@ class TestWhatItGivesBack:
                     continue
                 sample += 1
                 assert corpus.samples.message[sample] == start + place
-                assert before[-corpus.samples.distance[sample]] == message.addressee
+                assert corpus.samples.distance[sample] == before[::-1].index(message.addressee) + 1
                 usable = context is None or (place >= context and message.addressee in before[-context:])
                 if usable and document in corpus.documents_of(split):
                     expected.append(sample)
