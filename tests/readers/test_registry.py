@@ -106,6 +106,12 @@ def test_a_damaged_file_in_a_zip_archive(tmp_path: Path) -> None:
         find_logs(write(tmp_path, {"logs.zip": bytes(content)}))
 
 
+def test_a_zip_archive_with_odd_names(tmp_path: Path) -> None:
+    path = write(tmp_path, {"logs.zip": zipped({"empty/": b"", "a.log": IRC}).replace(b"a.log", b"\0.log")})
+    with pytest.raises(LogError, match=r"logs.zip: none of its 0 files is a chat log"):
+        find_logs(path)
+
+
 def test_an_encrypted_zip_archive(tmp_path: Path) -> None:
     content = bytearray(zipped(long_slack(3)))
     for header, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):

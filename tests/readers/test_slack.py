@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from tests.readers.exports import encoded, slack, slack_message, write, zipped
 from towhom.chat import Kind, Message
 from towhom.errors import LogError
 from towhom.readers import Report, find_logs, read_conversations, read_messages
+from towhom.readers.base import Source
+from towhom.readers.slack import Day
 
 DAY = datetime(2024, 5, 31, 10, 0, tzinfo=UTC)
 
@@ -110,14 +113,27 @@ def test_zip_with_a_folder_in_it(tmp_path: Path) -> None:
 def test_a_day_alone_has_the_names_it_tells(reading: Reading) -> None:
     profile = {"display_name": "ada", "real_name": "Ada L"}
     day = [
-        slack_message(ts(0), "U1", "hi", user_profile=profile),
-        slack_message(ts(1), "U2", "<@U1> hello"),
+        slack_message(ts(0), "U1", "hi"),
+        slack_message(ts(1), "U1", "it is me", user_profile=profile),
+        slack_message(ts(2), "U2", "<@U1> hello"),
     ]
     messages, _ = reading(encoded(day), name="general/2024-05-31.json")
     assert messages == [
-        Message("ada", "hi", time=at(0), id=ts(0), channel="general"),
-        Message("U2", "hello", "ada", at(1), ts(1), channel="general"),
+        Message("U1", "hi", time=at(0), id=ts(0), channel="general"),
+        Message("ada", "it is me", time=at(1), id=ts(1), channel="general"),
+        Message("U2", "hello", "ada", at(2), ts(2), channel="general"),
     ]
+
+
+def test_what_the_name_of_a_file_tells() -> None:
+    def day(name: str) -> Day:
+        return Day.of(Source(name, lambda: io.BytesIO()))
+
+    assert day("acme/general/2024-05-31.json") == Day(
+        "acme/general/2024-05-31.json", "general", "general 2024-05-31"
+    )
+    assert day("2024-05-31.json") == Day("2024-05-31.json", None, "2024-05-31")
+    assert day("acme/some.json") == Day("acme/some.json", None, None)
 
 
 def test_malformed_messages_are_counted_with_their_file(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ class Folder:
             except (*DAMAGED, OSError, NotImplementedError, ValueError) as error:
                 reason = f"the zip archive is truncated or damaged ({error}); fetch it anew"
                 raise LogError(reason, file=str(path)) from error
-            members = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+            members = sorted(name for name in archive.namelist() if name and not name.endswith("/"))
             found = [(member, _member_opener(archive, member)) for member in members]
         shown = [(inner, opener) for inner, opener in found if not _hidden(inner)]
         return cls(name, tuple(Source(f"{name}/{inner}", opener) for inner, opener in shown))

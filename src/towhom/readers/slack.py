@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import PurePosixPath
-from typing import Any
+from pathlib import PurePath, PurePosixPath
+from typing import Any, NamedTuple
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Record, Report, Source
@@ -25,7 +25,7 @@ from towhom.readers.links import Mention, Recent, said
 
 _PEOPLE = ("users.json", "org_users.json")
 _ROOMS = ("channels.json", "groups.json", "dms.json", "mpims.json")
-_DAY_FILE = re.compile(r"(?:.*/)?([^/]+)/(\d{4}-\d\d-\d\d)\.json")
+_DAY_FILE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.json")
 _SAID = {
     None: Kind.MESSAGE,
     "thread_broadcast": Kind.MESSAGE,
@@ -35,6 +35,23 @@ _SAID = {
 }
 _TIME = re.compile(r"([0-9]{1,11})\.([0-9]{1,6})")
 _MARKUP = re.compile(r"<([^<>]+)>")
+
+
+class Day(NamedTuple):
+    """A day file: where it lies, and what that says."""
+
+    file: str
+    channel: str | None
+    key: str | None
+
+    @classmethod
+    def of(cls, source: Source) -> Day:
+        """Its folder has the name of the channel, and it that of the day."""
+        path = PurePath(source.name)
+        if not _DAY_FILE.fullmatch(path.name):
+            return cls(source.name, None, None)
+        channel = path.parent.name or None
+        return cls(source.name, channel, " ".join(filter(None, (channel, path.stem))))
 
 
 class Slack(JsonExport):
@@ -47,7 +64,7 @@ class Slack(JsonExport):
     title = "Slack export (folder or zip with users.json, channels.json and a folder a channel)"
     kept = (
         *("ts", "thread_ts", "subtype", "text", "user", "username", "bot_id", "bot_profile"),
-        *("user_profile", "parent_user_id", "file"),
+        *("user_profile", "parent_user_id", "day"),
     )
 
     @classmethod
@@ -62,9 +79,10 @@ class Slack(JsonExport):
         """What matters of each message, file by file; numbers start anew in each."""
         seen = Seen(names=_names(source))
         for file in [source] if isinstance(source, Source) else _day_files(source):
+            day = Day.of(file)
             for number, value in enumerate(json_items(file, "item")):
                 raw = value if isinstance(value, dict) else {}
-                raw["file"] = file.name
+                raw["day"] = day
                 yield number, self.slim(raw, seen)
 
     def link(self, value: Value, seen: Seen) -> None:
@@ -79,8 +97,9 @@ class Slack(JsonExport):
             or user
             or name_in(value, "bot_id")
         )
-        seen.names.put(user, value["speaker"])
-        channel, thread, ts = _channel(value["file"]), name_in(value, "thread_ts"), name_in(value, "ts")
+        if value["speaker"] != user:
+            seen.names.put(user, value["speaker"])
+        channel, thread, ts = value["day"].channel, name_in(value, "thread_ts"), name_in(value, "ts")
         value["replied"] = None
         if thread is not None and thread != ts:
             parent = name_in(value, "parent_user_id")
@@ -93,12 +112,13 @@ class Slack(JsonExport):
 
     def key(self, record: Record) -> str | None:
         """Channel and day, as the export's folders and files are named."""
-        found = _DAY_FILE.fullmatch(record[1]["file"])
-        return f"{found[1]} {found[2]}" if found else None
+        day: Day = record[1]["day"]
+        return day.key
 
     def place(self, value: Any, file: str) -> str:
         """The day file."""
-        return str(value["file"])
+        day: Day = value["day"]
+        return day.file
 
     def message(self, value: Value, line: int) -> Message:
         """A `subtype` says what is not a message; a `thread_ts` of another message, which it answers."""
@@ -123,7 +143,7 @@ class Slack(JsonExport):
             time=since_epoch(seconds=int(found[1]), microseconds=int(found[2].ljust(6, "0"))),
             id=ts,
             reply_to=thread if thread != ts else None,
-            channel=_channel(value["file"]),
+            channel=value["day"].channel,
             line=line,
         )
 
@@ -153,11 +173,6 @@ def _unescaped(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def _channel(file: str) -> str | None:
-    found = _DAY_FILE.fullmatch(file)
-    return found[1] if found else None
-
-
 def _root(folder: Folder) -> str | None:
     """The folder in the export that holds the lists: the top, or the only one that was packed."""
     for file in folder.files:
@@ -171,7 +186,7 @@ def _day_files(folder: Folder) -> Iterator[Source]:
     root = _root(folder)
     for file in folder.files:
         path = PurePosixPath(folder.inner(file))
-        if str(path.parent.parent) == root and _DAY_FILE.fullmatch(str(path)):
+        if str(path.parent.parent) == root and _DAY_FILE.fullmatch(path.name):
             yield file
 
 
