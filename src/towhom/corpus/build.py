@@ -255,7 +255,13 @@ def _description(found: list[tuple[Log, Split | None]], settings: CorpusSettings
             "sha256": digest,
         }
         sources.append(entry if split is None else {**entry, "split": split.value})
-    return {"format": FORMAT, "version": VERSION, "sources": sources, "settings": _plain(settings)}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "sources": sources,
+        "settings": _plain(settings),
+        "candidates_asked": sorted(set(settings.document.candidates)),
+    }
 
 
 def _stands(folder: Path, described: dict[str, Any], *, replace: bool) -> bool:
@@ -265,12 +271,10 @@ def _stands(folder: Path, described: dict[str, Any], *, replace: bool) -> bool:
         CorpusError: It holds something else, which must not or may not be replaced.
     """
     manifest = read_manifest(folder)  # what is no corpus is never replaced
-    # Published files bring the numbers of their candidates along, so these are compared as asked for.
-    asked = {
-        **manifest,
-        "settings": {**manifest["settings"], "candidates": described["settings"]["candidates"]},
-    }
-    if all(asked.get(key) == value for key, value in described.items()):
+    # Published files bring their own numbers of candidates along: what was asked for is kept apart.
+    candidates = manifest["settings"]["candidates"]
+    expected = {**described, "settings": {**described["settings"], "candidates": candidates}}
+    if all(manifest.get(key) == value for key, value in expected.items()):
         return True
     if not replace:
         raise CorpusError(

@@ -109,7 +109,8 @@ def build_document(document: Document, settings: DocumentSettings) -> Built:
     sample_message, sample_distance = _samples(parts)
     generator = document_generator(settings.seed, document.name)
     drawn = {
-        size: draw_candidates(generator, len(messages), sample_message, size) for size in settings.candidates
+        size: draw_candidates(generator, len(messages), sample_message, size)
+        for size in sorted(set(settings.candidates))
     }
     columns = parts.with_samples(
         document.name,
