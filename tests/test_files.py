@@ -1,3 +1,5 @@
+"""Nothing is ever left half-written; archives are read as they are."""
+
 from __future__ import annotations
 
 import bz2
@@ -5,80 +7,183 @@ import gzip
 import io
 import lzma
 import os
-from collections.abc import Callable
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from towhom.files import DAMAGED, atomic_file, atomic_folder, decompressed
+from towhom.files import atomic_file, atomic_folder, decompressed
+
+
+class Stop(BaseException):
+    """Like a keyboard interrupt: no `except Exception` catches it."""
+
+
+def half_a_file(path: Path, error: type[BaseException]) -> None:
+    with atomic_file(path) as file:
+        file.write(b"half")
+        raise error
+
+
+def half_a_folder(path: Path, error: type[BaseException]) -> None:
+    with atomic_folder(path) as folder:
+        (folder / "deep").mkdir()
+        (folder / "deep" / "file").write_text("half")
+        raise error
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress, bz2.compress])
-def test_compressed_streams_are_unpacked(pack: Callable[[bytes], bytes]) -> None:
-    raw = io.BytesIO(pack(b"line\n" * 1000))
-    with decompressed(raw) as stream:
-        assert list(stream) == [b"line\n"] * 1000
-    assert raw.closed
+def rights(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_damaged_archives_raise_what_is_caught() -> None:
-    for packed in (
-        gzip.compress(b"x" * 99)[:-9],
-        lzma.compress(b"x" * 99)[:-9],
-        bz2.compress(b"x" * 99)[:-9],
-    ):
-        with pytest.raises((*DAMAGED, OSError)), decompressed(io.BytesIO(packed)) as stream:
-            stream.read()
+@pytest.fixture(params=[0o022, 0o077, 0o002])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
 
 
-def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "file.txt"
-    with atomic_file(path, "w") as file:
-        file.write("één\r\n\n")
-        assert not path.exists()
-    assert path.read_bytes() == "één\r\n\n".encode()
-    assert names(path.parent) == ["file.txt"]
-    umask = os.umask(0)
-    os.umask(umask)
-    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+@pytest.fixture
+def ended_process() -> int:
+    """The number of a process that runs no more."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
 
 
-def test_a_file_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    with pytest.raises(ZeroDivisionError), atomic_file(path) as file:
-        file.write(b"%d" % (1 // 0))
-    assert path.read_bytes() == b"old"
-    assert names(tmp_path) == ["file"]
+class TestFile:
+    def test_bytes(self, tmp_path: Path) -> None:
+        with atomic_file(tmp_path / "new" / "file") as file:
+            file.write(b"one\r\n")
+            assert not (tmp_path / "new" / "file").exists()
+        assert (tmp_path / "new" / "file").read_bytes() == b"one\r\n"
+        assert names(tmp_path / "new") == ["file"]
+
+    def test_text_is_utf_8_with_plain_line_ends(self, tmp_path: Path) -> None:
+        with atomic_file(tmp_path / "file", "w") as file:
+            file.write("ça\n")
+        assert (tmp_path / "file").read_bytes() == b"\xc3\xa7a\n"
+
+    @pytest.mark.parametrize("error", [ValueError, Stop])
+    def test_a_failure_leaves_nothing(self, tmp_path: Path, error: type[BaseException]) -> None:
+        with pytest.raises(error):
+            half_a_file(tmp_path / "file", error)
+        assert names(tmp_path) == []
+
+    def test_or_what_was_there(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("old")
+        with pytest.raises(Stop):
+            half_a_file(tmp_path / "file", Stop)
+        assert (tmp_path / "file").read_text() == "old"
+        with atomic_file(tmp_path / "file", "w") as file:
+            file.write("new")
+        assert (tmp_path / "file").read_text() == "new"
+        assert names(tmp_path) == ["file"]
+
+    def test_rights_are_those_of_any_new_file(self, tmp_path: Path, umask: int) -> None:
+        with atomic_file(tmp_path / "file"):
+            pass
+        assert rights(tmp_path / "file") == 0o666 & ~umask
+        assert os.umask(umask) == umask
 
 
-def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "corpus"
-    for content in ("one", "two"):
-        with atomic_folder(path) as folder:
-            (folder / content).write_text(content)
-        assert names(path) == [content]
-    assert names(tmp_path) == ["corpus"]
+class TestFolder:
+    def test_it_appears_when_it_is_complete(self, tmp_path: Path) -> None:
+        with atomic_folder(tmp_path / "new" / "folder") as folder:
+            (folder / "file").write_text("content")
+            assert not (tmp_path / "new" / "folder").exists()
+            assert folder.parent == tmp_path / "new"  # a rename across disks is none
+        assert names(tmp_path / "new") == ["folder"]
+        assert (tmp_path / "new" / "folder" / "file").read_text() == "content"
+
+    @pytest.mark.parametrize("error", [ValueError, Stop])
+    def test_a_failure_leaves_nothing(self, tmp_path: Path, error: type[BaseException]) -> None:
+        with pytest.raises(error):
+            half_a_folder(tmp_path / "folder", error)
+        assert names(tmp_path) == []
+
+    def test_an_old_folder_stays_until_the_change(self, tmp_path: Path) -> None:
+        target = tmp_path / "folder"
+        target.mkdir()
+        (target / "old").write_text("old")
+        with pytest.raises(Stop):
+            half_a_folder(target, Stop)
+        assert names(target) == ["old"]
+        with atomic_folder(target) as folder:
+            (folder / "new").write_text("new")
+            assert names(target) == ["old"]
+        assert names(target) == ["new"]
+        assert names(tmp_path) == ["folder"]
+
+    def test_rights_are_those_of_any_new_folder(self, tmp_path: Path, umask: int) -> None:
+        with atomic_folder(tmp_path / "folder"):
+            pass
+        assert rights(tmp_path / "folder") == 0o777 & ~umask
+
+    def test_what_dead_processes_left_is_removed(self, tmp_path: Path, ended_process: int) -> None:
+        for suffix in (f"{ended_process}", f"{ended_process}-old", "99999999999999999999", "nonsense"):
+            left_over = tmp_path / f".folder.building-{suffix}"
+            left_over.mkdir()
+            (left_over / "file").write_text("half")
+        with atomic_folder(tmp_path / "folder"):
+            pass
+        assert names(tmp_path) == ["folder"]
+
+    @pytest.mark.xfail(reason="the left-over counts as that of a living process", strict=False)
+    def test_a_dead_process_may_have_had_our_number(self, tmp_path: Path) -> None:
+        """In a container every run may be process 7."""
+        (tmp_path / f".folder.building-{os.getpid()}").mkdir()
+        with atomic_folder(tmp_path / "folder"):
+            pass
+        assert (tmp_path / "folder").is_dir()
+
+    def test_what_living_ones_or_others_write_is_kept(self, tmp_path: Path, ended_process: int) -> None:
+        kept = [
+            f".folder.building-{os.getppid()}",
+            f".folder2.building-{ended_process}",
+            f".other.building-{ended_process}",
+        ]
+        for name in kept:
+            (tmp_path / name).mkdir()
+        with atomic_folder(tmp_path / "folder"):
+            pass
+        assert names(tmp_path) == sorted([*kept, "folder"])
 
 
-def test_a_folder_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "corpus"
-    path.mkdir()
-    with pytest.raises(FileNotFoundError), atomic_folder(path) as folder:
-        (folder / "no" / "such" / "folder").touch()
-    assert names(tmp_path) == ["corpus"]
-    assert names(path) == []
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+    "plain": bytes,
+}
 
 
-def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
-    for left in (".corpus.building-99999999", ".corpus.building-x", ".corpus.building-99999999-old"):
-        (tmp_path / left).mkdir()
-    other = tmp_path / f".corpus.building-{os.getppid()}"
-    other.mkdir()
-    with atomic_folder(tmp_path / "corpus"):
-        pass
-    assert names(tmp_path) == sorted([other.name, "corpus"])
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("content", [b"", b"a", b"one\ntwo\n" * 100_000], ids=["empty", "short", "long"])
+def test_archives_are_known_by_their_first_bytes(tmp_path: Path, packer: str, content: bytes) -> None:
+    path = tmp_path / "no-suffix"
+    path.write_bytes(PACKERS[packer](content))
+    with path.open("rb") as file, decompressed(file) as unpacked:
+        assert unpacked.read() == content
+    with decompressed(io.BytesIO(path.read_bytes())) as unpacked:  # no file at all
+        assert list(unpacked) == content.splitlines(keepends=True)
+
+
+def test_a_suffix_decides_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    path.write_bytes(b"[10:00] <ada> this was never packed\n")
+    with path.open("rb") as file, decompressed(file) as unpacked:
+        assert unpacked.read() == path.read_bytes()
+
+
+def test_joined_archives_are_read_to_their_end() -> None:
+    both = gzip.compress(b"one\n") + gzip.compress(b"two\n")
+    with decompressed(io.BytesIO(both)) as unpacked:
+        assert unpacked.read() == b"one\ntwo\n"
