@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -113,7 +114,7 @@ def build(
         kinds=kept_kinds(keep),
         strict=strict,
     )
-    console = Console(stderr=True, highlight=False, quiet=quiet)
+    console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
     before = _hash(out)
     start = perf_counter()
     with _progress(console) as (bar, task):
@@ -143,7 +144,7 @@ def build(
         except KeyboardInterrupt:
             raise click.ClickException(f"interrupted; nothing was written to {out}") from None
     if built.manifest["hash"] == before:
-        console.print(f"{out} is up to date.")
+        console.print(f"{escape(str(out))} is up to date.")
         return
     _show_built(built, console, perf_counter() - start)
 
@@ -180,8 +181,8 @@ def _show_built(built: Corpus, console: Console, seconds: float) -> None:
         )
     total = manifest["statistics"][TOTAL]
     console.print(
-        f"[bold]{built.folder}[/]: {total['documents']:,} documents, {total['messages']:,} messages, "
-        f"{total['samples']:,} samples, in {seconds:.1f} s"
+        f"[bold]{escape(str(built.folder))}[/]: {total['documents']:,} documents, "
+        f"{total['messages']:,} messages, {total['samples']:,} samples, in {seconds:.1f} s"
     )
 
 

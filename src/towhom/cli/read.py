@@ -63,4 +63,4 @@ def read(
         console = Console(highlight=False)
         for conversation in conversations:
             show_conversation(conversation, console)
-    show_report(report, Console(stderr=True, highlight=False))
+    show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
