@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +95,15 @@ def test_what_no_message_says(tmp_path: Path) -> None:
     assert [row["candidates_2"] for row in rows(out, "samples")] == [[2, 1]]
 
 
-def test_no_samples(tmp_path: Path) -> None:
-    log = tmp_path / "log.txt"
-    log.write_text("[10:00] <ada> hi\n[10:01] <bob> hi\n")
+def test_no_samples_and_no_time(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        '{"speaker": "ada", "text": "hi", "time": "1970-01-01T00:00"}\n{"speaker": "bob", "text": "hi"}'
+    )
     settings = CorpusSettings(document=DocumentSettings(min_addressed=0, candidates=(2,)))
     export_parquet(build_corpus(tmp_path / "corpus", [log], settings=settings), tmp_path / "out")
     assert rows(tmp_path / "out", "samples") == []
-    assert [row["text"] for row in rows(tmp_path / "out", "messages")] == ["hi", "hi"]
+    assert [row["time"] for row in rows(tmp_path / "out", "messages")] == [datetime(1970, 1, 1), None]
 
 
 def test_no_folder_is_overwritten(corpus: Corpus, tmp_path: Path) -> None:

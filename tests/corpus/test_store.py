@@ -100,6 +100,15 @@ class TestWhatItGivesBack:
         assert expected
         assert corpus.samples_of(split, context=context).tolist() == expected
 
+    def test_training_leaves_out_an_addressee_who_was_silent(self, tmp_path: Path) -> None:
+        log = tmp_path / "train.cand-2"
+        samples = ["[10:01]\t<ada>\tbob\tyes\tno\t0", "[10:02]\t<bob>\tada\tyes\tno\t0"]
+        log.write_text("\n".join(["[10:00]\t<ada>\t-\thi\t-\t-"] * 3 + samples))
+        corpus = build_corpus(tmp_path / "corpus", [log])
+        assert corpus.samples.distance.tolist() == [0, 1]
+        assert corpus.samples_of(None).tolist() == [0, 1]
+        assert corpus.samples_of(None, context=2).tolist() == [1]
+
 
 class TestLazily:
     @pytest.fixture
