@@ -86,13 +86,18 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         if not _running(left_over.name.removeprefix(prefix)):
             shutil.rmtree(left_over, ignore_errors=True)
     temporary = path.parent / f"{prefix}{os.getpid()}"
+    shutil.rmtree(temporary, ignore_errors=True)  # of a process that had our number before us
     temporary.mkdir()
     try:
         yield temporary
         if path.exists():
             aside = path.parent / f"{prefix}{os.getpid()}-old"
             path.rename(aside)
-            temporary.rename(path)
+            try:
+                temporary.rename(path)
+            except OSError:
+                aside.rename(path)
+                raise
             shutil.rmtree(aside)
         else:
             temporary.rename(path)

@@ -32,7 +32,8 @@ class TestBuild:
         assert problem == f"skipped {log}:245: not a line of an IRC log"
         assert counts.endswith("1 malformed lines")
         assert left_out == (
-            "1 documents (1 messages) were left out: fewer than 10 of their messages are addressed"
+            "1 documents (1 messages) were left out: fewer than 10 addressed messages (--min-addressed), "
+            "or fewer messages than a sample has candidates"
         )
         assert summary.startswith(
             f"{tmp_path / 'corpus'}: 4 documents, {total['messages']:,} messages, "

@@ -176,8 +176,9 @@ def _show_built(built: Corpus, console: Console, seconds: float) -> None:
         console.print(f"{read['files_skipped']:,} files are no logs in a known format and were left out")
     if left_out["documents"]:
         console.print(
-            f"{left_out['documents']:,} documents ({left_out['messages']:,} messages) were left out: fewer "
-            f"than {manifest['settings']['min_addressed']} of their messages are addressed"
+            f"{left_out['documents']:,} documents ({left_out['messages']:,} messages) were left out: "
+            f"fewer than {manifest['settings']['min_addressed']} addressed messages (--min-addressed), "
+            f"or fewer messages than a sample has candidates"
         )
     total = manifest["statistics"][TOTAL]
     console.print(

@@ -10,7 +10,7 @@ r"""Messages to labelled samples on disk: built once by the protocol, opened in 
 >>> settings = CorpusSettings(document=DocumentSettings(min_addressed=1))
 >>> corpus = build_corpus(folder / "corpus", [folder / "chat.jsonl"], settings=settings)
 >>> len(corpus.samples.message), corpus.samples.candidates[10].shape
-(7, (7, 10))
+(8, (8, 10))
 """
 
 from towhom.corpus.build import CorpusSettings, Names, build_corpus

@@ -18,7 +18,7 @@ from typing import Any
 from towhom.corpus.document import Built, DocumentSettings, build_document
 from towhom.corpus.splits import Split, SplitBy, split_documents
 from towhom.corpus.stats import split_statistics
-from towhom.corpus.store import FORMAT, MANIFEST, VERSION, Corpus, read_manifest
+from towhom.corpus.store import FORMAT, MANIFEST, VERSION, Corpus, is_corpus, read_manifest
 from towhom.corpus.writer import CorpusWriter
 from towhom.errors import CorpusError
 from towhom.files import atomic_folder
@@ -270,12 +270,17 @@ def _stands(folder: Path, described: dict[str, Any], *, replace: bool) -> bool:
     Raises:
         CorpusError: It holds something else, which must not or may not be replaced.
     """
-    manifest = read_manifest(folder)  # what is no corpus is never replaced
+    try:
+        manifest = read_manifest(folder)
+    except CorpusError:
+        if replace and is_corpus(folder):
+            return False
+        raise  # what is no corpus is never replaced
     # Published files bring their own numbers of candidates along: what was asked for is kept apart.
     candidates = manifest["settings"]["candidates"]
     expected = {**described, "settings": {**described["settings"], "candidates": candidates}}
     if all(manifest.get(key) == value for key, value in expected.items()):
-        return True
+        return bool(manifest["columns"] == _columns(folder))  # a damaged one is built anew
     if not replace:
         raise CorpusError(
             f"{folder}: holds a corpus of other logs or settings; choose another folder, "

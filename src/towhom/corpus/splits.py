@@ -62,6 +62,8 @@ def _cut(order: Sequence[int], shares: tuple[float, float]) -> list[Split]:
     count = len(order)
     least = 1 if count >= 3 else 0
     dev, test = (max(least, round(share * count)) if share else 0 for share in shares)
+    test = min(test, max(0, count - 1))  # something is left to train on
+    dev = min(dev, max(0, count - 1 - test))
     result = [Split.TRAIN] * count
     for place, index in enumerate(order):
         if place >= count - test:

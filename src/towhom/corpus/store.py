@@ -214,6 +214,15 @@ def _datetime(seconds: int) -> datetime | None:
     return None if seconds == NO_TIME else datetime(1970, 1, 1) + timedelta(seconds=seconds)
 
 
+def is_corpus(folder: Path) -> bool:
+    """Whether a folder holds a corpus of ours, if only one that this version cannot read."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a corpus.
 
@@ -234,6 +243,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if manifest.get("version") != VERSION:
         raise CorpusError(
             f"{path}: the corpus has format version {manifest.get('version')}, this towhom reads "
-            f"version {VERSION}; build it anew with: towhom corpus build"
+            f"version {VERSION}; build it anew with: towhom corpus build --force"
         )
     return manifest

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus.document import DocumentColumns, numbering
+from towhom.text.tokenizer import tokenize
 
 UNKNOWN, NAME = "<unknown>", "<name>"
 SPECIAL = (UNKNOWN, NAME)
@@ -26,6 +27,15 @@ MAX_WORDS = 2_000_000
 _MIN_DOCUMENTS = 10
 _MIN_SHARE = 0.1
 _MIN_USES_PER_ADDRESS = 10
+
+
+def name_parts(name: str) -> set[str]:
+    """The words that give a name away: the whole of it, and the words that it is made of.
+
+    >>> sorted(name_parts("Ada Lovelace"))
+    ['ada', 'ada lovelace', 'lovelace']
+    """
+    return {name.lower(), *(word for word in tokenize(name) if len(word) > 1 and word.isalnum())}
 
 
 class WordCounter:
@@ -63,15 +73,15 @@ class WordCounter:
 
     def _add_names(self, columns: DocumentColumns, counts: NDArray[np.int64]) -> None:
         places = {word: place for place, word in enumerate(columns.words)}
-        lowered = [name.lower() for name in columns.speakers]
-        for name in set(lowered):
+        parts = [name_parts(name) for name in columns.speakers]
+        for name in set().union(*parts):
             self._present[name] += 1
             if name in places:
                 self._present_documents[name] += 1
                 self._present_counts[name] += int(counts[places[name]])
-        addressed = np.bincount(columns.addressee[columns.addressee >= 0], minlength=len(lowered))
-        for name, times in zip(lowered, addressed.tolist(), strict=True):
-            if times:
+        addressed = np.bincount(columns.addressee[columns.addressee >= 0], minlength=len(parts))
+        for names, times in zip(parts, addressed.tolist(), strict=True):
+            for name in names if times else ():
                 self._addressed[name] += times
 
     def _grow(self, size: int) -> None:

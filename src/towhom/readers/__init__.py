@@ -11,6 +11,7 @@ Message('grace', 'since noon', addressee='ada', time=datetime.datetime(2024, 5, 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -243,6 +244,17 @@ class _Joined(Source):
     def __init__(self, parts: list[Source]) -> None:
         super().__init__(parts[0].name, parts[0].open)
         self._parts = parts
+
+    def digest(self) -> tuple[int, str]:
+        """Size of all parts together, and a SHA-256 of theirs."""
+        digests = [part.digest() for part in self._parts]
+        joined = hashlib.sha256("".join(digest for _, digest in digests).encode())
+        return sum(size for size, _ in digests), joined.hexdigest()
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the parts have been read, roughly."""
+        return sum(part.position for part in self._parts if part.opened)
 
     def lines(self) -> Iterator[Record]:
         """The lines of all parts, counted through."""

@@ -1,0 +1,199 @@
+"""Samples to arrays. The only place that pads; the shape letters used everywhere are defined here.
+
+B samples of a batch, T messages of context, P participants (the responder first), C candidates,
+U distinct utterances of the batch, W words of an utterance, N tokens of all of them, H hidden units.
+
+Questions and answers are two types: whatever scores takes `Questions`, and no label is in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.corpus import Corpus
+
+NOBODY = -1
+"""No message, no addressee, or somebody who is not among the participants."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a selector may see: who said what to whom, who speaks next, and the candidates.
+
+    Participants are numbered within each sample: 0 is the responder, then those who speak in the context, the
+    most recent first. The candidate addressees are 1 to P - 1.
+    """
+
+    tokens: NDArray[np.int32]
+    """(N,) Word ids of the distinct utterances, one after the other."""
+    offsets: NDArray[np.int64]
+    """(U + 1,) Where each utterance begins."""
+    context: NDArray[np.int32]
+    """(B, T) The utterances said, the latest last; `NOBODY` in front of a context that is shorter."""
+    sender: NDArray[np.int32]
+    """(B, T) Who said it."""
+    addressee: NDArray[np.int32]
+    """(B, T) To whom; `NOBODY` if to nobody in particular, to nobody present, or to oneself."""
+    participants: NDArray[np.int32]
+    """(B,) How many there are, the responder included."""
+    candidates: NDArray[np.int32]
+    """(B, C) The utterances to choose from."""
+    speakers_so_far: NDArray[np.int32]
+    """(B,) How many people have spoken in the document, the responder included."""
+
+    def __len__(self) -> int:
+        return len(self.participants)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(U,) Words of each utterance."""
+        return np.diff(self.offsets)
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(B, P) Which participants there are; P is that of the sample that has most."""
+        most = int(self.participants.max(initial=1))
+        return np.arange(most)[None, :] < self.participants[:, None]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The truth: for losses and metrics, never for scoring."""
+
+    addressee: NDArray[np.int32]
+    """(B,) The participant addressed; `NOBODY` if they are not among the candidates."""
+    response: NDArray[np.int32]
+    """(B,) The true candidate."""
+
+
+class Batcher:
+    """Makes questions and answers of a corpus's samples.
+
+    Args:
+        corpus: Where they are.
+        context: T, how many messages before the response are seen.
+        candidates: C, which set of candidates the corpus is asked for.
+        max_words: Words of an utterance that are seen; None for all.
+        words: (V,) The model's id for every word of the corpus; None to leave them as they are.
+        distinct: Whether an utterance that occurs several times in a batch is given once. The plain
+            computation, which the fast one is tested against, gives it each time.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        *,
+        context: int,
+        candidates: int,
+        max_words: int | None = 20,
+        words: NDArray[np.int32] | None = None,
+        distinct: bool = True,
+    ) -> None:
+        self.corpus = corpus
+        self.context = context
+        self.candidates = candidates
+        self._max_words = max_words
+        self._words = words
+        self._distinct = distinct
+        samples, documents = corpus.samples, corpus.documents
+        document = np.repeat(np.arange(len(documents.split)), np.diff(documents.samples))
+        self._start = documents.messages[document]
+        self._so_far = _speakers_so_far(corpus)
+        self._message = samples.message
+        self._candidates = samples.candidates[candidates]
+        self._label = samples.labels[candidates]
+
+    def questions(
+        self, samples: NDArray[np.int64], *, candidates: NDArray[np.uint32] | None = None
+    ) -> Questions:
+        """What may be seen of some samples.
+
+        Args:
+            samples: (B,) Numbers of samples in the corpus.
+            candidates: (B, C) Utterances to choose from instead of those in the corpus, for training.
+        """
+        positions, sender, addressee, participants = self._participants(samples)[:4]
+        chosen = self._candidates[samples] if candidates is None else candidates
+        said = np.where(positions >= 0, positions, 0)
+        everything = np.concatenate([said.ravel(), chosen.ravel().astype(np.int64)])
+        if self._distinct:
+            utterances, places = np.unique(everything, return_inverse=True)
+        else:
+            utterances, places = everything, np.arange(len(everything))
+        tokens, offsets = self._tokens(utterances)
+        context = places[: said.size].reshape(said.shape)
+        return Questions(
+            tokens=tokens,
+            offsets=offsets,
+            context=np.where(positions >= 0, context, NOBODY).astype(np.int32),
+            sender=sender,
+            addressee=addressee,
+            participants=participants,
+            candidates=places[said.size :].reshape(chosen.shape).astype(np.int32),
+            speakers_so_far=self._so_far[samples],
+        )
+
+    def answers(self, samples: NDArray[np.int64]) -> Answers:
+        """The truth about some samples."""
+        return Answers(self._participants(samples)[4], self._label[samples].astype(np.int32))
+
+    def _participants(
+        self, samples: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Messages of the context, their senders and addressees by number, how many; the true addressee."""
+        messages = self.corpus.messages
+        message = self._message[samples].astype(np.int64)
+        # The latest first: the order in which participants are numbered.
+        positions = message[:, None] - np.arange(1, self.context + 1)
+        there = positions >= self._start[samples][:, None]
+        safe = np.where(there, positions, 0)
+        speaker = np.where(there, messages.speaker[safe], NOBODY)
+        to = np.where(there, messages.addressee[safe], NOBODY)
+        responder = messages.speaker[message][:, None]
+        latest = (speaker[:, :, None] == speaker[:, None, :]).argmax(axis=2)  # (B, T) of the same speaker
+        new = there & (latest == np.arange(self.context)) & (speaker != responder)
+        numbers = np.cumsum(new, axis=1)
+        sender = np.where(speaker == responder, 0, np.take_along_axis(numbers, latest, axis=1))
+
+        def number(people: NDArray[np.int32]) -> NDArray[np.int32]:
+            """The numbers of some people, `NOBODY` for those who are not among the participants."""
+            match = people[:, :, None] == speaker[:, None, :]
+            found = np.take_along_axis(sender, match.argmax(axis=2), axis=1)
+            known = np.where(match.any(axis=2), found, np.where(people == responder, 0, NOBODY))
+            return np.where(people == NOBODY, NOBODY, known).astype(np.int32)
+
+        addressee = number(to)
+        addressee[addressee == sender] = NOBODY
+        true = number(messages.addressee[message][:, None])[:, 0]
+        true[true == 0] = NOBODY
+        sender = np.where(there, sender, NOBODY).astype(np.int32)
+        participants = (1 + new.sum(axis=1)).astype(np.int32)
+        positions = np.where(there, positions, NOBODY)
+        return positions[:, ::-1], sender[:, ::-1], addressee[:, ::-1], participants, true
+
+    def _tokens(self, utterances: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The first words of some utterances, and where each begins."""
+        starts = self.corpus.utterances.offsets[utterances]
+        lengths = self.corpus.utterances.offsets[utterances + 1] - starts
+        if self._max_words is not None:
+            lengths = np.minimum(lengths, self._max_words)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        tokens = self.corpus.utterances.tokens[places]
+        return (tokens.astype(np.int32) if self._words is None else self._words[tokens]), offsets
+
+
+def _speakers_so_far(corpus: Corpus) -> NDArray[np.int32]:
+    """(S,) Speakers are numbered as they appear, so the highest number so far tells how many there were."""
+    result = np.empty(len(corpus.samples.message), np.int32)
+    spans = zip(
+        pairwise(corpus.documents.messages.tolist()), pairwise(corpus.documents.samples.tolist()), strict=True
+    )
+    for (start, stop), (first, last) in spans:
+        highest = np.maximum.accumulate(corpus.messages.speaker[start:stop])
+        result[first:last] = highest[corpus.samples.message[first:last].astype(np.int64) - start] + 1
+    return result

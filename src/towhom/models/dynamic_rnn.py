@@ -1,0 +1,79 @@
+"""Dynamic-RNN (Ouchi and Tsuboi, EMNLP 2016): speaker embeddings that change, the sender's by what is said.
+
+Everybody else's is updated from a zero input. Addressee and response are selected separately.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from towhom.models.neural import Inputs, NeuralConfig, NeuralSelector, max_pool
+from towhom.nn import dialog
+from towhom.nn.gru import GRU
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicRNNConfig(NeuralConfig):
+    """The settings of the paper."""
+
+
+class DynamicRNN(NeuralSelector):
+    """The previous state of the art, which SI-RNN builds on."""
+
+    name = "dynamic-rnn"
+
+    def __init__(
+        self, config: DynamicRNNConfig, vectors: NDArray[np.float32], *, plain: bool = False
+    ) -> None:
+        super().__init__(config, vectors, conditional=False, plain=plain)
+        self.speaker = GRU(config.hidden, config.hidden)
+
+    def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
+        """Every message is one step of a GRU for every speaker."""
+        roles = self._roles(utterances)
+        if not self.plain and dialog.available(roles[0]):
+            present = inputs.present.sum(1).to(torch.int32)
+            nobody = torch.full_like(inputs.addressee, -1)
+            steps = dialog.Steps(inputs.sender, nobody, inputs.context.to(torch.int32), present)
+            speakers = dialog.final_states(*roles, steps, inputs.present.shape[1])
+        else:
+            speakers = self._step_by_step(inputs, utterances)
+        return speakers, max_pool(speakers, inputs.present)
+
+    def _step_by_step(self, inputs: Inputs, utterances: Tensor) -> Tensor:
+        batch, participants = inputs.present.shape
+        numbers = torch.arange(participants)
+        projected = utterances @ self.speaker.w
+        speakers = utterances.new_zeros(batch, participants, self.config.hidden)
+        for t in range(inputs.sender.shape[1]):
+            is_sender = numbers == inputs.sender[:, t, None]
+            heard = torch.where(is_sender[:, :, None], projected[inputs.context[:, t]][:, None], 0)
+            there = (inputs.sender[:, t] >= 0)[:, None] & inputs.present
+            speakers = torch.where(there[:, :, None], self.speaker.step(heard, speakers), speakers)
+        return speakers
+
+    def _roles(self, utterances: Tensor) -> tuple[dialog.Interacting, dialog.Interacting, dialog.Observing]:
+        """The one unit in the kernel's terms: nobody is addressed, observers hear nothing."""
+        hidden = self.config.hidden
+        zero = utterances.new_zeros(hidden, hidden)
+        (u_r, u_z, u_c), silence = (
+            self.speaker.u.chunk(3, dim=1),
+            utterances.new_zeros(len(utterances), hidden),
+        )
+        x_r, x_z, x_c = (utterances @ self.speaker.w).chunk(3, dim=1)
+        sender = dialog.Interacting(
+            torch.cat([x_r, silence, x_z, x_c], dim=1),
+            torch.cat([u_r, zero, u_z, zero], dim=1),
+            zero.repeat(1, 4),
+            u_c,
+            zero,
+        )
+        observer = dialog.Observing(
+            silence.repeat(1, 3), torch.cat([u_r, u_z], dim=1), zero.repeat(1, 3), u_c
+        )
+        return sender, sender, observer

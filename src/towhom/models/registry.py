@@ -1,0 +1,77 @@
+"""Every system by name; imported on first use, so that a baseline needs no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from typing import Any
+
+from towhom.errors import TowhomError
+from towhom.selection import Rule
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A system: where its class is, and the settings that make it the system of that name."""
+
+    target: str
+    """`module:class`, below `towhom.models`; its configuration has the same name plus `Config`."""
+    title: str
+    """As in the paper's tables."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    rule: Rule | None = None
+    """How it chooses, if not in its own way."""
+    neural: bool = True
+
+
+SYSTEMS = {
+    "chance": Entry("chance:Chance", "Chance", neural=False),
+    "recent-tfidf": Entry("recency:RecentTfIdf", "Recent+TF-IDF", neural=False),
+    "direct-recent-tfidf": Entry("recency:DirectRecentTfIdf", "Direct-Recent+TF-IDF", neural=False),
+    "static-rnn": Entry("static_rnn:StaticRNN", "Static-RNN"),
+    "static-hier-rnn": Entry("static_hier_rnn:StaticHierRNN", "Static-Hier-RNN"),
+    "dynamic-rnn": Entry("dynamic_rnn:DynamicRNN", "Dynamic-RNN"),
+    "sirnn": Entry("sirnn:SIRNN", "SI-RNN"),
+    "sirnn-log": Entry("sirnn:SIRNN", "SI-RNN, joint in logarithms", rule=Rule.JOINT_LOG),
+    "sirnn-shared": Entry("sirnn:SIRNN", "SI-RNN w/ shared IGRUs", {"shared": True}),
+    "sirnn-separate": Entry("sirnn:SIRNN", "SI-RNN w/o joint selection", {"joint": False}),
+}
+"""The rows of the paper's Table 3, and its footnote."""
+
+
+def entry(name: str) -> Entry:
+    """The system of a name.
+
+    Raises:
+        TowhomError: There is none.
+    """
+    if name not in SYSTEMS:
+        raise TowhomError(f"there is no system {name!r}; known are {', '.join(SYSTEMS)}")
+    return SYSTEMS[name]
+
+
+def system_class(name: str) -> type[Any]:
+    """The class of a system."""
+    module, _, attribute = entry(name).target.partition(":")
+    found: type[Any] = getattr(import_module(f"towhom.models.{module}"), attribute)
+    return found
+
+
+def system_config(name: str, settings: dict[str, Any]) -> Any:
+    """The configuration of a neural system: the system's own settings, and some more.
+
+    Raises:
+        TowhomError: A setting is unknown or of the wrong type; all of them are named.
+    """
+    cls = system_class(name)
+    config = getattr(import_module(cls.__module__), f"{cls.__name__}Config")
+    known = {each.name: each.type for each in fields(config)}
+    problems = []
+    for key, value in settings.items():
+        if key not in known:
+            problems.append(f"{key} is no setting of {name}; known are {', '.join(known)}")
+        elif type(value).__name__ != known[key] and not (known[key] == "float" and type(value) is int):
+            problems.append(f"{key} must be {known[key]}, is {value!r}")
+    if problems:
+        raise TowhomError("; ".join(problems))
+    return config(**{**entry(name).settings, **settings})

@@ -1,0 +1,5 @@
+"""Torch blocks: they know nothing of files or corpora. Needs the extra `train`."""
+
+from towhom.extras import require
+
+require("torch", extra="train", purpose="training, and running a model with torch")

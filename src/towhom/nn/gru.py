@@ -1,0 +1,182 @@
+"""A gated recurrent unit without bias terms, over sequences of different lengths.
+
+    r, z = s(x W + h U)      c = tanh(x W_c + (r h) U_c)      h' = z h + (1 - z) c
+
+This is the unit of Cho et al. (2014), as the paper has it: the reset gate acts before the product with U_c,
+not after it as in `torch.nn.GRU`. Gates are in the order r, z, c.
+
+Sequences come as distinct inputs, an index of them for each token, and offsets of sequences: what occurs
+several times is projected once, and no padding is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from towhom.nn.kernels import in_parts, load_kernels, padded, pointer
+
+
+class GRU(nn.Module):
+    """The unit's parameters, and the ways to run it.
+
+    Args:
+        inputs: Size of x.
+        hidden: Size of h.
+    """
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.w = nn.Parameter(torch.empty(inputs, 3 * hidden))
+        self.u = nn.Parameter(torch.empty(hidden, 3 * hidden))
+
+    def step(self, projected: Tensor, state: Tensor) -> Tensor:
+        """One step: (..., 3H), (..., H) -> (..., H)."""
+        hidden = self.hidden
+        x, x_c = projected[..., : 2 * hidden], projected[..., 2 * hidden :]
+        r, z = torch.sigmoid(x + state @ self.u[:, : 2 * hidden]).chunk(2, dim=-1)
+        c = torch.tanh(x_c + (r * state) @ self.u[:, 2 * hidden :])
+        return z * state + (1 - z) * c
+
+    def last_states(
+        self, index: Tensor, offsets: Tensor, *inputs: tuple[Tensor, Tensor], plain: bool = False
+    ) -> Tensor:
+        """The state after the last token of each sequence; zero for an empty one.
+
+        Args:
+            index: (tokens,) Which input each token is.
+            offsets: (S + 1,) Where each sequence begins.
+            inputs: Distinct inputs, (N, D), with the weights they go through, (D, 3H); the index counts on
+                from one pair to the next.
+            plain: Whether to pad all sequences to the longest and compute all of it, as one would at first.
+        """
+        rows = inputs[0][0]
+        fits = rows.device.type == "cpu" and rows.dtype == torch.float32
+        if fits and not plain and load_kernels(self.hidden) is not None:
+            return self._with_kernel(index, offsets, inputs)
+        projected = torch.cat([rows @ weights for rows, weights in inputs])
+        return (self._padded if plain else self._packed)(projected, index, offsets)
+
+    def _padded(self, projected: Tensor, index: Tensor, offsets: Tensor) -> Tensor:
+        lengths = offsets.diff()
+        state = projected.new_zeros(len(lengths), self.hidden)
+        for place in range(int(lengths.max()) if len(lengths) else 0):
+            there = lengths > place
+            token = index[torch.where(there, offsets[:-1] + place, 0)]
+            state = torch.where(there[:, None], self.step(projected[token], state), state)
+        return state
+
+    def _packed(self, projected: Tensor, index: Tensor, offsets: Tensor) -> Tensor:
+        lengths = offsets.diff()
+        order = torch.argsort(lengths, descending=True, stable=True)
+        starts, sizes = offsets[:-1][order], lengths[order]
+        state = projected.new_zeros(len(lengths), self.hidden)
+        finished = []
+        for place in range(int(lengths.max()) if len(lengths) else 0):
+            active = int((sizes > place).sum())
+            finished.append(state[active:])
+            state = self.step(projected[index[starts[:active] + place]], state[:active])
+        # Those that ended first are last in the order.
+        states = torch.cat([state, *reversed(finished)])
+        return states[torch.argsort(order)]
+
+    def _with_kernel(self, index: Tensor, offsets: Tensor, inputs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+        hidden, width = self.hidden, padded(self.hidden)
+
+        def widen(weights: Tensor, gates: int) -> Tensor:
+            blocks = weights.reshape(-1, gates, hidden)
+            return pad(blocks, (0, width - hidden)).reshape(-1, gates * width)
+
+        projected = torch.cat([rows @ widen(weights, 3) for rows, weights in inputs])
+        u, u_c = widen(self.u[:, : 2 * hidden], 2), widen(self.u[:, 2 * hidden :], 1)
+        lengths = offsets.diff()
+        order = torch.argsort(lengths, descending=True, stable=True)
+        sizes = lengths[order]
+        sorted_offsets = pad(sizes.cumsum(0), (1, 0))
+        places = torch.arange(int(sorted_offsets[-1])) + torch.repeat_interleave(
+            offsets[:-1][order] - sorted_offsets[:-1], sizes
+        )
+        tokens = index[places].to(torch.int32)
+        last: Tensor = _GRUFunction.apply(projected, u, u_c, tokens, sorted_offsets, hidden)  # type: ignore[no-untyped-call]
+        return last[torch.argsort(order), :hidden]
+
+
+class _GRUFunction(torch.autograd.Function):
+    """The kernel, with its gradient. All rows are padded; the longest sequence comes first."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, projected: Tensor, u: Tensor, u_c: Tensor, index: Tensor, offsets: Tensor, hidden: int
+    ) -> Tensor:
+        kernels = load_kernels(hidden)
+        assert kernels is not None  # noqa: S101 - the caller has looked
+        width, sequences, tokens = u_c.shape[1], len(offsets) - 1, int(offsets[-1])
+        saved = torch.empty(tokens, 4 * width)
+        last = torch.empty(sequences, width)
+        cuts = _cuts(offsets.numpy())
+        in_parts(
+            lambda begin, end: kernels.gru_forward(
+                begin,
+                end,
+                pointer(projected),
+                pointer(index),
+                pointer(offsets),
+                pointer(u),
+                pointer(u_c),
+                pointer(saved),
+                pointer(last),
+            ),
+            cuts,
+        )
+        ctx.save_for_backward(projected, u, u_c, index, offsets, saved)
+        ctx.hidden, ctx.cuts = hidden, cuts
+        return last
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        projected, u, u_c, index, offsets, saved = ctx.saved_tensors
+        hidden, width = ctx.hidden, u_c.shape[1]
+        kernels = load_kernels(hidden)
+        assert kernels is not None  # noqa: S101
+        u_t, u_c_t = transposed(u, width), transposed(u_c, width)
+        d_last = grads[0].contiguous()
+        d_inputs = torch.empty(len(saved), 3 * width)
+        reset = torch.empty(len(saved), width)
+        in_parts(
+            lambda begin, end: kernels.gru_backward(
+                begin,
+                end,
+                pointer(offsets),
+                pointer(u_t),
+                pointer(u_c_t),
+                pointer(saved),
+                pointer(d_last),
+                pointer(d_inputs),
+                pointer(reset),
+            ),
+            ctx.cuts,
+        )
+        d_projected = torch.zeros_like(projected).index_add_(0, index, d_inputs)
+        d_u = saved[:, :hidden].T @ d_inputs[:, : 2 * width]
+        d_u_c = reset[:, :hidden].T @ d_inputs[:, 2 * width :]
+        return d_projected, d_u, d_u_c, None, None, None
+
+
+def transposed(weights: Tensor, width: int) -> Tensor:
+    """(H, gates * P) -> (gates, P, P), each gate's matrix transposed and padded."""
+    hidden = len(weights)
+    blocks = weights.reshape(hidden, -1, width).permute(1, 2, 0)
+    return pad(blocks, (0, width - hidden)).contiguous()
+
+
+def _cuts(offsets: np.ndarray[Any, Any]) -> list[int]:
+    """Cut sequences into parts with the same number of tokens, one for each thread."""
+    parts = max(1, torch.get_num_threads())
+    wanted = offsets[-1] * np.arange(1, parts) / parts
+    return [0, *np.searchsorted(offsets, wanted).tolist(), len(offsets) - 1]

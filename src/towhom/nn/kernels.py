@@ -1,0 +1,116 @@
+"""The compiled kernels: built with the machine's C compiler when they are first needed, and kept.
+
+They are optional. Without a compiler, or with `TOWHOM_KERNELS=off`, torch does the same computation, slower.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+
+from towhom.files import atomic_file
+
+LANES = 16
+_FLAGS = ("-O3", "-march=native", "-shared", "-fPIC", "-std=gnu11", "-w")
+
+
+def padded(size: int) -> int:
+    """A row of so many values is padded to whole vectors."""
+    return -(-size // LANES) * LANES
+
+
+@cache
+def load_kernels(hidden: int) -> ctypes.CDLL | None:
+    """The kernels for so many hidden units, or None if there is no compiler for them."""
+    if os.environ.get("TOWHOM_KERNELS", "").lower() in ("off", "0", "no"):
+        return None
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
+    if compiler is None:
+        return None
+    source = (files("towhom.nn") / "recurrent.c").read_bytes()
+    machine = f"{platform.machine()} {_processor()} {compiler} {_FLAGS} {hidden}"
+    name = hashlib.sha256(source + machine.encode()).hexdigest()[:16]
+    library = _cache() / f"recurrent-{name}.so"
+    if not library.exists() and not _compile(compiler, source, hidden, library):
+        return None
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError:
+        return None
+
+
+def _processor() -> str:
+    """What `-march=native` means here: a home folder may be shared by different machines."""
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
+    except OSError:
+        return platform.processor()
+    return next((line for line in text.splitlines() if line.startswith("flags")), "")
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "towhom"
+
+
+def _compile(compiler: str, source: bytes, hidden: int, library: Path) -> bool:
+    """Compile the kernels into the cache; whether it worked."""
+    with tempfile.TemporaryDirectory() as folder:
+        code, built = Path(folder) / "recurrent.c", Path(folder) / "recurrent.so"
+        code.write_bytes(source)
+        command = [compiler, *_FLAGS, f"-DHIDDEN={hidden}", "-o", str(built), str(code)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+            with atomic_file(library) as file:
+                file.write(built.read_bytes())
+        except (OSError, subprocess.CalledProcessError):
+            return False
+    return True
+
+
+def pointer(tensor: torch.Tensor) -> ctypes.c_void_p:
+    """The address of a contiguous tensor's values."""
+    if not tensor.is_contiguous():
+        raise ValueError("a kernel was given a tensor that is not contiguous")
+    return ctypes.c_void_p(tensor.data_ptr())
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="towhom-kernel")
+
+
+def in_parts(run: Callable[[int, int], object], cuts: list[int]) -> None:
+    """Call `run` for each range between two cuts, at the same time: ctypes lets the others go on.
+
+    Not OpenMP: torch brings a copy of its own, and two of them would fight over the cores.
+    """
+    ranges = [(begin, end) for begin, end in pairwise(cuts) if end > begin]
+    if len(ranges) <= 1:
+        for begin, end in ranges:
+            run(begin, end)
+        return
+    first, *rest = ranges
+    waiting = [_pool(len(rest)).submit(run, *part) for part in rest]
+    run(*first)
+    for done in waiting:
+        done.result()
+
+
+def even_cuts(count: int) -> list[int]:
+    """Cut so many things into one part a thread."""
+    parts = max(1, min(torch.get_num_threads(), count))
+    return [count * part // parts for part in range(parts + 1)]

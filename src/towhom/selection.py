@@ -1,0 +1,86 @@
+"""Scores to a choice: the joint and the separate rule, by name. No label is in sight.
+
+The paper's Eq. 6 maximizes P(r|C) P(a|C,r) + P(a|C) P(r|C,a) over pairs; its footnote, half the sum of their
+logarithms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.batching import NOBODY
+
+Array = NDArray[np.float64]
+
+
+class Rule(StrEnum):
+    """How addressee and response are chosen."""
+
+    JOINT = "joint"
+    """The pair with the highest joint probability (Eq. 6)."""
+    JOINT_LOG = "joint-log"
+    """The same, decomposed as in the paper's footnote."""
+    SEPARATE = "separate"
+    """Each by itself."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Probabilities that a selector gives. Addressees are participants 1 to P - 1; the responder is masked.
+
+    Args:
+        addressee: (B, P) P(a|C); NaN where there is no such candidate.
+        response: (B, C) P(r|C).
+        addressee_given: (B, C, P) P(a|C,r), if the selector has it.
+        response_given: (B, P, C) P(r|C,a), if the selector has it.
+    """
+
+    addressee: Array
+    response: Array
+    addressee_given: Array | None = None
+    response_given: Array | None = None
+
+    def pairs(self, rule: Rule) -> Array:
+        """(B, P, C) How good each pair is; minus infinity where there is no such addressee."""
+        a, r = self.addressee[:, :, None], self.response[:, None, :]
+        if rule is Rule.SEPARATE or self.addressee_given is None or self.response_given is None:
+            pairs = a * r
+        else:
+            a_given = self.addressee_given.transpose(0, 2, 1)
+            if rule is Rule.JOINT:
+                pairs = r * a_given + a * self.response_given
+            else:
+                tiny = np.finfo(np.float64).tiny
+                logs = [np.log(np.maximum(p, tiny)) for p in (r, a_given, a, self.response_given)]
+                pairs = (logs[0] + logs[1] + logs[2] + logs[3]) / 2
+        return np.where(np.isnan(self.addressee)[:, :, None], -np.inf, pairs)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen."""
+
+    addressee: NDArray[np.int64]
+    """(B,) The participant; `NOBODY` where there is no candidate."""
+    response: NDArray[np.int64]
+    """(B,) The candidate."""
+
+
+def choose(scores: Scores, rule: Rule = Rule.JOINT) -> Choice:
+    """The best pair, or the best of each.
+
+    >>> scores = Scores(np.array([[np.nan, 0.6, 0.5]]), np.array([[0.2, 0.7]]))
+    >>> choose(scores, Rule.SEPARATE)
+    Choice(addressee=array([1]), response=array([1]))
+    """
+    pairs = scores.pairs(rule)
+    best = pairs.reshape(len(pairs), -1).argmax(axis=1)
+    addressee, response = np.divmod(best, pairs.shape[2])
+    nobody = np.isnan(scores.addressee).all(axis=1)
+    # With nobody to address, the response still has to be the best.
+    response = np.where(nobody, scores.response.argmax(axis=1), response)
+    return Choice(np.where(nobody, NOBODY, addressee), response)
