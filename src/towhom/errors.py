@@ -37,5 +37,17 @@ class VectorsError(TowhomError):
     """A file of word vectors that cannot be read, or does not fit."""
 
 
+class ConfigError(TowhomError):
+    """Settings that cannot be; the message names all that is wrong."""
+
+
+class ModelFormatError(TowhomError):
+    """A model folder that cannot be read; the message says what was expected and what was found."""
+
+
+class TrainingError(TowhomError):
+    """A training run that cannot go on."""
+
+
 class MissingExtraError(TowhomError):
     """A part of towhom was used whose packages are not installed; the message has the command."""

@@ -19,6 +19,8 @@ class Selector(ABC):
     """Its name in the registry."""
     rule: Rule = Rule.SEPARATE
     """How its scores become a choice."""
+    decides: bool = True
+    """Whether it prefers anything; if not, its accuracy is the chance of being right."""
     max_words: int | None = 20
     """How many words of an utterance it wants to see."""
 

@@ -17,6 +17,7 @@ class Chance(Selector):
     """
 
     name = "chance"
+    decides = False
 
     def score_many(self, questions: Questions) -> Scores:
         """The same for all."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from towhom.nn.gru import transposed
-from towhom.nn.kernels import even_cuts, in_parts, load_kernels, padded, pointer
+from towhom.nn.kernels import cuts, load_kernels, padded, pointer
 
 
 class Interacting(NamedTuple):
@@ -112,20 +112,16 @@ class _DialogFunction(torch.autograd.Function):
         )
         rows_a = torch.empty(int(addressed[-1]), dtype=torch.int64)
         states = torch.empty(samples, participants, width)
-        in_parts(
-            lambda begin, end: kernels.dialog_forward(
-                ctypes.byref(dialogs),
-                begin,
-                end,
-                *map(ctypes.byref, units),
-                *(pointer(tensors[i]) for i in (0, 5, 10)),
-                *map(pointer, saved),
-                pointer(rows_a),
-                pointer(states),
-            ),
-            even_cuts(samples),
+        parts = cuts(counts.sum(0) + length)
+        kernels.dialog_forward(
+            len(parts) - 1,
+            pointer(parts),
+            ctypes.byref(dialogs),
+            *map(ctypes.byref, units),
+            *(pointer(tensors[i]) for i in (0, 5, 10)),
+            *map(pointer, (*saved, rows_a, states)),
         )
-        ctx.save_for_backward(*tensors, *saved, rows_a, addressed, observed, *steps)
+        ctx.save_for_backward(*tensors, *saved, rows_a, addressed, observed, parts, *steps)
         ctx.spent = False
         ctx.units, ctx.keep, ctx.hidden, ctx.participants = units, keep, hidden, participants
         return states
@@ -137,8 +133,8 @@ class _DialogFunction(torch.autograd.Function):
         ctx.spent = True
         everything = ctx.saved_tensors
         tensors, saved = everything[:14], everything[14:17]
-        rows_a, addressed, observed = everything[17:20]
-        steps = Steps(*everything[20:])
+        rows_a, addressed, observed, parts = everything[17:21]
+        steps = Steps(*everything[21:])
         hidden, width = ctx.hidden, tensors[3].shape[1]
         kernels = load_kernels(hidden)
         assert kernels is not None  # noqa: S101
@@ -148,17 +144,12 @@ class _DialogFunction(torch.autograd.Function):
         d_states = grads[0].contiguous()
         d_s, d_a = torch.empty(len(saved_s), 4 * width), torch.empty(len(saved_a), 4 * width)
         d_o, d_common = torch.empty(len(saved_o), 3 * width), torch.empty(len(saved_s), 3 * width)
-        in_parts(
-            lambda begin, end: kernels.dialog_backward(
-                ctypes.byref(dialogs),
-                begin,
-                end,
-                *map(ctypes.byref, ctx.units),
-                *map(pointer, saved),
-                pointer(d_states),
-                *map(pointer, (d_s, d_a, d_o, d_common)),
-            ),
-            even_cuts(samples),
+        kernels.dialog_backward(
+            len(parts) - 1,
+            pointer(parts),
+            ctypes.byref(dialogs),
+            *map(ctypes.byref, ctx.units),
+            *map(pointer, (*saved, d_states, d_s, d_a, d_o, d_common)),
         )
         message = steps.message.reshape(-1).clamp(min=0)
 

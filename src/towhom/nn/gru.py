@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from towhom.nn.kernels import in_parts, load_kernels, padded, pointer
+from towhom.nn.kernels import cuts, load_kernels, padded, pointer
 
 
 class GRU(nn.Module):
@@ -119,23 +118,11 @@ class _GRUFunction(torch.autograd.Function):
         width, sequences, tokens = u_c.shape[1], len(offsets) - 1, int(offsets[-1])
         saved = torch.empty(tokens, 4 * width)
         last = torch.empty(sequences, width)
-        cuts = _cuts(offsets.numpy())
-        in_parts(
-            lambda begin, end: kernels.gru_forward(
-                begin,
-                end,
-                pointer(projected),
-                pointer(index),
-                pointer(offsets),
-                pointer(u),
-                pointer(u_c),
-                pointer(saved),
-                pointer(last),
-            ),
-            cuts,
-        )
+        parts = cuts(offsets.diff())
+        tensors = (parts, projected, index, offsets, u, u_c, saved, last)
+        kernels.gru_forward(len(parts) - 1, *map(pointer, tensors))
         ctx.save_for_backward(projected, u, u_c, index, offsets, saved)
-        ctx.hidden, ctx.cuts = hidden, cuts
+        ctx.hidden = hidden
         return last
 
     @staticmethod
@@ -148,20 +135,9 @@ class _GRUFunction(torch.autograd.Function):
         d_last = grads[0].contiguous()
         d_inputs = torch.empty(len(saved), 3 * width)
         reset = torch.empty(len(saved), width)
-        in_parts(
-            lambda begin, end: kernels.gru_backward(
-                begin,
-                end,
-                pointer(offsets),
-                pointer(u_t),
-                pointer(u_c_t),
-                pointer(saved),
-                pointer(d_last),
-                pointer(d_inputs),
-                pointer(reset),
-            ),
-            ctx.cuts,
-        )
+        parts = cuts(offsets.diff())
+        tensors = (parts, offsets, u_t, u_c_t, saved, d_last, d_inputs, reset)
+        kernels.gru_backward(len(parts) - 1, *map(pointer, tensors))
         d_projected = torch.zeros_like(projected).index_add_(0, index, d_inputs)
         d_u = saved[:, :hidden].T @ d_inputs[:, : 2 * width]
         d_u_c = reset[:, :hidden].T @ d_inputs[:, 2 * width :]
@@ -173,10 +149,3 @@ def transposed(weights: Tensor, width: int) -> Tensor:
     hidden = len(weights)
     blocks = weights.reshape(hidden, -1, width).permute(1, 2, 0)
     return pad(blocks, (0, width - hidden)).contiguous()
-
-
-def _cuts(offsets: np.ndarray[Any, Any]) -> list[int]:
-    """Cut sequences into parts with the same number of tokens, one for each thread."""
-    parts = max(1, torch.get_num_threads())
-    wanted = offsets[-1] * np.arange(1, parts) / parts
-    return [0, *np.searchsorted(offsets, wanted).tolist(), len(offsets) - 1]

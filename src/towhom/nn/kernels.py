@@ -12,14 +12,12 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from towhom.files import atomic_file
 
@@ -71,7 +69,7 @@ def _compile(compiler: str, source: bytes, hidden: int, library: Path) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         code, built = Path(folder) / "recurrent.c", Path(folder) / "recurrent.so"
         code.write_bytes(source)
-        command = [compiler, *_FLAGS, f"-DHIDDEN={hidden}", "-o", str(built), str(code)]
+        command = [compiler, *_FLAGS, f"-DHIDDEN={hidden}", "-o", str(built), str(code), *_threads()]
         try:
             subprocess.run(command, check=True, capture_output=True)  # noqa: S603
             with atomic_file(library) as file:
@@ -81,36 +79,24 @@ def _compile(compiler: str, source: bytes, hidden: int, library: Path) -> bool:
     return True
 
 
-def pointer(tensor: torch.Tensor) -> ctypes.c_void_p:
+def _threads() -> list[str]:
+    """Flags for the threads that torch has already: a second set of them would fight over the cores."""
+    folder = Path(torch.__file__).parent
+    found = sorted([*folder.glob("lib/libgomp*"), *folder.parent.glob("torch.libs/libgomp*")])
+    return ["-fopenmp", str(found[0])] if found else []
+
+
+def pointer(tensor: Tensor) -> ctypes.c_void_p:
     """The address of a contiguous tensor's values."""
     if not tensor.is_contiguous():
         raise ValueError("a kernel was given a tensor that is not contiguous")
     return ctypes.c_void_p(tensor.data_ptr())
 
 
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="towhom-kernel")
-
-
-def in_parts(run: Callable[[int, int], object], cuts: list[int]) -> None:
-    """Call `run` for each range between two cuts, at the same time: ctypes lets the others go on.
-
-    Not OpenMP: torch brings a copy of its own, and two of them would fight over the cores.
-    """
-    ranges = [(begin, end) for begin, end in pairwise(cuts) if end > begin]
-    if len(ranges) <= 1:
-        for begin, end in ranges:
-            run(begin, end)
-        return
-    first, *rest = ranges
-    waiting = [_pool(len(rest)).submit(run, *part) for part in rest]
-    run(*first)
-    for done in waiting:
-        done.result()
-
-
-def even_cuts(count: int) -> list[int]:
-    """Cut so many things into one part a thread."""
-    parts = max(1, min(torch.get_num_threads(), count))
-    return [count * part // parts for part in range(parts + 1)]
+def cuts(weights: Tensor) -> Tensor:
+    """(parts + 1,) Cuts things of some weights into parts of the same weight, one for each thread."""
+    parts = max(1, min(torch.get_num_threads(), len(weights)))
+    sums = weights.cumsum(0)
+    wanted = torch.arange(1, parts) * (int(sums[-1]) if len(sums) else 0) // parts
+    inner = torch.searchsorted(sums, wanted)
+    return torch.tensor([0, *inner.tolist(), len(weights)])

@@ -1,8 +1,8 @@
-/* The recurrent parts of the models, forward and backward, for one core; see recurrent.py for the mathematics.
+/* The recurrent parts of the models, forward and backward; gru.py and dialog.py call them.
 
    All matrices are (inputs, outputs), rows of H values padded with zeros to a multiple of 16 floats, so that a
-   row is whole vectors. A call works on the sequences from `begin` to `end`; several calls on disjoint ranges
-   may run at once, and what they write does not depend on how the ranges were cut.
+   row is whole vectors. The work is cut into parts, one for each thread: part i is what lies between cuts[i] and
+   cuts[i + 1]. What is written does not depend on where the cuts are.
 
    Products with the recurrent weights take four rows at a time: a row of weights is loaded once for all four.
    Sums over rows (the gradients of the weights) are left to the caller, who has a matrix product for them. */
@@ -18,6 +18,16 @@
 #define H HIDDEN
 #define P (((H + LANES - 1) / LANES) * LANES) /* padded */
 #define V (P / LANES)                         /* vectors in a row */
+
+/* Values too small for full precision count as zero: computing with them is a hundred times slower. */
+#ifdef __SSE__
+#include <xmmintrin.h>
+#define FLUSH_TINY unsigned state_ = _mm_getcsr(); _mm_setcsr(state_ | 0x8040)
+#define RESTORE_TINY _mm_setcsr(state_)
+#else
+#define FLUSH_TINY
+#define RESTORE_TINY
+#endif
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4)));
 typedef int32_t ivec __attribute__((vector_size(4 * LANES)));
@@ -100,8 +110,9 @@ static inline void product_blocks(int rows, const float *const *x, const float *
 
 /* inputs: (N, 3P) projected; index: (tokens) into inputs; offsets: sequences, the longest first.
    Saves h before each token and r, z, c after: saved (tokens, 4P). last: (sequences, P). */
-void gru_forward(int begin, int end, const float *inputs, const int32_t *index, const int64_t *offsets,
+static void gru_forward_part(int begin, int end, const float *inputs, const int32_t *index, const int64_t *offsets,
                  const float *u, const float *u_c, float *saved, float *last) {
+    FLUSH_TINY;
     for (int first = begin; first < end; first += 4) {
         int count = end - first < 4 ? end - first : 4;
         float state[4][P] __attribute__((aligned(64)));
@@ -144,12 +155,14 @@ void gru_forward(int begin, int end, const float *inputs, const int32_t *index, 
         for (int i = 0; i < (end - first < 4 ? end - first : 4); i++)
             memcpy(last + (size_t)(first + i) * P, state[i], P * sizeof(float));
     }
+    RESTORE_TINY;
 }
 
 /* From the gradient of the last states to that of the projected inputs, d_inputs (tokens, 3P), and, for the
    gradients of the weights, r h: reset (tokens, P). u_t, u_c_t: the weights transposed, in blocks (2, P, P), (P, P). */
-void gru_backward(int begin, int end, const int64_t *offsets, const float *u_t, const float *u_c_t,
+static void gru_backward_part(int begin, int end, const int64_t *offsets, const float *u_t, const float *u_c_t,
                   const float *saved, const float *d_last, float *d_inputs, float *reset) {
+    FLUSH_TINY;
     for (int first = begin; first < end; first += 4) {
         int all = end - first < 4 ? end - first : 4;
         float d_state[4][P] __attribute__((aligned(64)));
@@ -193,6 +206,7 @@ void gru_backward(int begin, int end, const int64_t *offsets, const float *u_t, 
             product_blocks(count, in, u_t, out, 2);
         }
     }
+    RESTORE_TINY;
 }
 
 /* ---- A dialog: every participant has a state, which each message updates by their role in it ----
@@ -396,9 +410,10 @@ static void observe_back(int rows, const Observing *w, float *const *save, const
 
 /* x_s, x_a: (N, 4P), x_o: (N, 3P), projected utterances. states: (B, participants, P) at the end.
    saved_s: (B T, 6P), saved_a: (addressed, 6P), saved_o: (observed, 4P); rows_a: (addressed) which step each is. */
-void dialog_forward(const Dialogs *d, int begin, int end, const Interacting *ws, const Interacting *wa, const Observing *wo,
+static void dialog_forward_part(const Dialogs *d, int begin, int end, const Interacting *ws, const Interacting *wa, const Observing *wo,
                     const float *x_s, const float *x_a, const float *x_o, float *saved_s, float *saved_a, float *saved_o,
                     int64_t *rows_a, float *states) {
+    FLUSH_TINY;
     const int T = d->steps, width = d->participants + 1, most = GROUP * width;
     float(*now)[P] = aligned_alloc(64, sizeof(float[P]) * most);
     float(*next)[P] = aligned_alloc(64, sizeof(float[P]) * most);
@@ -459,13 +474,15 @@ void dialog_forward(const Dialogs *d, int begin, int end, const Interacting *ws,
             }
     }
     free(now), free(next), free(common);
+    RESTORE_TINY;
 }
 
 /* d_states: (B, participants, P). Gives d_s: (B T, 4P), d_a: (addressed, 4P), d_o: (observed, 3P) for the weights,
    and d_common: (B T, 3P), the sum of d_o over the observers of a step. Rows of steps without message are zero. */
-void dialog_backward(const Dialogs *d, int begin, int end, const Interacting *ws, const Interacting *wa, const Observing *wo,
+static void dialog_backward_part(const Dialogs *d, int begin, int end, const Interacting *ws, const Interacting *wa, const Observing *wo,
                      float *saved_s, float *saved_a, float *saved_o, const float *d_states, float *d_s, float *d_a,
                      float *d_o, float *d_common) {
+    FLUSH_TINY;
     const int T = d->steps, width = d->participants + 1, most = GROUP * width;
     float(*later)[P] = aligned_alloc(64, sizeof(float[P]) * most);
     float(*before)[P] = aligned_alloc(64, sizeof(float[P]) * most);
@@ -549,4 +566,36 @@ void dialog_backward(const Dialogs *d, int begin, int end, const Interacting *ws
         }
     }
     free(later), free(before), free(cross);
+    RESTORE_TINY;
+}
+
+/* ---- All parts of each, at the same time ---- */
+
+#define IN_PARTS(call)                                                  \
+    _Pragma("omp parallel for num_threads(parts) schedule(static, 1)")  \
+    for (int part = 0; part < parts; part++) {                          \
+        const int begin = (int)cuts[part], end = (int)cuts[part + 1];   \
+        call;                                                           \
+    }
+
+void gru_forward(int parts, const int64_t *cuts, const float *inputs, const int32_t *index, const int64_t *offsets,
+                 const float *u, const float *u_c, float *saved, float *last) {
+    IN_PARTS(gru_forward_part(begin, end, inputs, index, offsets, u, u_c, saved, last))
+}
+
+void gru_backward(int parts, const int64_t *cuts, const int64_t *offsets, const float *u_t, const float *u_c_t,
+                  const float *saved, const float *d_last, float *d_inputs, float *reset) {
+    IN_PARTS(gru_backward_part(begin, end, offsets, u_t, u_c_t, saved, d_last, d_inputs, reset))
+}
+
+void dialog_forward(int parts, const int64_t *cuts, const Dialogs *d, const Interacting *ws, const Interacting *wa,
+                    const Observing *wo, const float *x_s, const float *x_a, const float *x_o, float *saved_s,
+                    float *saved_a, float *saved_o, int64_t *rows_a, float *states) {
+    IN_PARTS(dialog_forward_part(d, begin, end, ws, wa, wo, x_s, x_a, x_o, saved_s, saved_a, saved_o, rows_a, states))
+}
+
+void dialog_backward(int parts, const int64_t *cuts, const Dialogs *d, const Interacting *ws, const Interacting *wa,
+                     const Observing *wo, float *saved_s, float *saved_a, float *saved_o, const float *d_states,
+                     float *d_s, float *d_a, float *d_o, float *d_common) {
+    IN_PARTS(dialog_backward_part(d, begin, end, ws, wa, wo, saved_s, saved_a, saved_o, d_states, d_s, d_a, d_o, d_common))
 }

@@ -1,0 +1,1 @@
+"""How good a system is: one evaluator for all of them."""

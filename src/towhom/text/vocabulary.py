@@ -1,0 +1,43 @@
+"""A model's words and their vectors; id 0 stands for every word that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.text.vectors import WordVectors
+
+UNKNOWN_ID = 0
+
+
+@dataclass(frozen=True)
+class ModelVocabulary:
+    """Words with their vectors.
+
+    Args:
+        words: By id, from 1 on.
+        matrix: (1 + words, dimensions) Their vectors; row 0 is that of all unknown words.
+    """
+
+    words: tuple[str, ...]
+    matrix: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, vectors: WordVectors, words: Iterable[str]) -> ModelVocabulary:
+        """Those of some words that have a vector. The unknown ones share the mean of the known."""
+        known = tuple(word for word in words if word in vectors)
+        matrix = vectors.lookup(known)
+        mean = (
+            matrix.mean(axis=0, keepdims=True)
+            if len(known)
+            else np.zeros((1, vectors.dimensions), np.float32)
+        )
+        return cls(known, np.concatenate([mean.astype(np.float32), matrix]))
+
+    def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """(V,) The id of each of some words, for instance of all words of a corpus."""
+        places = {word: place for place, word in enumerate(self.words, 1)}
+        return np.array([places.get(word, UNKNOWN_ID) for word in words], np.int32)

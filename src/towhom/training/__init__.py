@@ -1,0 +1,1 @@
+"""Training of the neural systems: seeded, resumable, stopped early. Needs the extra `train`."""

@@ -1,0 +1,96 @@
+"""The state of a training run in one file, written at once: it can be killed at any moment and go on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from towhom.errors import TowhomError
+from towhom.files import atomic_file
+
+
+@dataclass
+class Progress:
+    """How far a run has come.
+
+    Args:
+        epoch: The epoch that is under way, from 0.
+        batch: The next batch of it.
+        best: The best dev ADR-RES so far, and the epoch it was reached in.
+        history: What was measured after each epoch.
+        loss: Sum of the losses of the batches of this epoch.
+        seconds: Time spent training.
+        samples: Samples trained on.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    best: float = -1.0
+    best_epoch: int = -1
+    history: list[dict[str, Any]] = field(default_factory=list)
+    loss: float = 0.0
+    seconds: float = 0.0
+    samples: int = 0
+
+
+def save_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    best: dict[str, Tensor],
+    progress: Progress,
+    identity: dict[str, Any],
+) -> None:
+    """Write everything that the rest of the run depends on."""
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    tensors |= {f"best.{name}": value for name, value in best.items()}
+    for number, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
+    contiguous = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    metadata = {"progress": json.dumps(asdict(progress)), "identity": json.dumps(identity, sort_keys=True)}
+    with atomic_file(path) as file:
+        file.write(save(contiguous, metadata))
+
+
+def load_checkpoint(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, identity: dict[str, Any]
+) -> tuple[Progress, dict[str, Tensor]]:
+    """Take up a run where it was left; the weights of its best epoch, and how far it had come.
+
+    Raises:
+        TowhomError: The file is damaged, or of a run with other data or settings.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+    except (SafetensorError, OSError) as error:
+        raise TowhomError(
+            f"{path}: the checkpoint cannot be read ({error}); remove it to start anew"
+        ) from error
+    theirs = json.loads(metadata["identity"])
+    ours = json.loads(json.dumps(identity, sort_keys=True))
+    if theirs != ours:
+        other = sorted(key for key in {*theirs, *ours} if theirs.get(key) != ours.get(key))
+        raise TowhomError(
+            f"{path}: this is the checkpoint of a run with another {', '.join(other)}; "
+            "choose another folder, or remove it to start anew"
+        )
+    groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
+    for name, tensor in tensors.items():
+        group, _, rest = name.partition(".")
+        groups[group][rest] = tensor
+    model.load_state_dict(groups["model"])
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in groups["optimizer"].items():
+        number, _, rest = name.partition(".")
+        state.setdefault(int(number), {})[rest] = tensor
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+    return Progress(**json.loads(metadata["progress"])), groups["best"]

@@ -1,0 +1,62 @@
+"""What a training run depends on, besides its data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+FalseAddressee = Literal["hardest", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """The settings of the paper are the defaults; where it is silent, what we found to work (docs/log.md).
+
+    Args:
+        system: A name from the registry.
+        settings: Settings of the system, such as its size.
+        context: T, messages of context.
+        candidates: C, candidates of a sample. Training sees the true one and one false one, drawn anew each
+            epoch where there are several.
+        batch: Samples of a batch.
+        run: A batch is made of runs of so many consecutive samples, so that their contexts overlap.
+        learning_rate: Of Adam.
+        weight_decay: L2, added to the gradient.
+        clip: Gradients with a larger norm are scaled down to it.
+        false_addressee: Whom the true addressee is told from: the best-scoring other participant, or all.
+        epochs: At most.
+        patience: Epochs without a better dev ADR-RES before it stops.
+        seed: For weights, order and false candidates.
+    """
+
+    system: str = "sirnn"
+    settings: dict[str, Any] = field(default_factory=dict)
+    context: int = 15
+    candidates: int = 2
+    batch: int = 128
+    run: int = 16
+    learning_rate: float = 0.001
+    weight_decay: float = 0.001
+    clip: float = 5.0
+    false_addressee: FalseAddressee = "hardest"
+    epochs: int = 30
+    patience: int = 5
+    seed: int = 0
+
+    def problems(self) -> list[str]:
+        """What is wrong with the settings; nothing if the list is empty."""
+        positive = ("context", "batch", "run", "learning_rate", "clip", "epochs", "patience")
+        found = [
+            f"{name} must be positive, is {getattr(self, name)}"
+            for name in positive
+            if getattr(self, name) <= 0
+        ]
+        if self.candidates < 2:
+            found.append(f"candidates must be 2 or more, is {self.candidates}")
+        if self.weight_decay < 0:
+            found.append(f"weight_decay must not be negative, is {self.weight_decay}")
+        if self.batch % self.run:
+            found.append(f"batch ({self.batch}) must be a multiple of run ({self.run})")
+        if self.false_addressee not in ("hardest", "all"):
+            found.append(f"false_addressee must be hardest or all, is {self.false_addressee!r}")
+        return found

@@ -1,0 +1,266 @@
+"""The training loop: one for every system, one process or many, from the start or from where it was left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from towhom.batching import Batcher
+from towhom.corpus import Corpus, Split
+from towhom.errors import ConfigError, CorpusError, TrainingError
+from towhom.evaluation.evaluator import evaluate, summary
+from towhom.models.neural import Inputs, NeuralSelector
+from towhom.models.registry import entry, system_class, system_config
+from towhom.persistence import save_model
+from towhom.records import circumstances
+from towhom.text.vectors import WordVectors
+from towhom.text.vocabulary import ModelVocabulary
+from towhom.training.batches import TrainingSamples, ahead
+from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from towhom.training.config import TrainingConfig
+from towhom.training.losses import selection_loss
+
+CHECKPOINT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a batch came to, for those who watch."""
+
+    epoch: int
+    batch: int
+    batches: int
+    loss: float
+    """Mean over the batches of the epoch so far."""
+    samples_per_second: float
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Whom to tell how it goes."""
+
+    step: Callable[[Step], None] = lambda step: None
+    epoch: Callable[[dict[str, Any]], None] = lambda measured: None
+
+
+def train(
+    config: TrainingConfig,
+    corpus: Corpus,
+    vectors: WordVectors,
+    out: str | Path,
+    *,
+    watch: Watch | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> dict[str, Any]:
+    """Train a system and write its best model to the folder `out`.
+
+    A run that was killed goes on where its last checkpoint is, `out` + ".checkpoint", and ends with the very
+    weights that it would have ended with.
+
+    Returns:
+        What `training.json` holds: settings, data, the course of the training, accuracy on dev.
+
+    Raises:
+        ConfigError: Settings are wrong; all of them are named.
+        CorpusError: The corpus lacks what training needs.
+        TrainingError: The loss is not a number any more; the last good checkpoint is kept.
+    """
+    run = Run(config, corpus, vectors, Path(out), watch or Watch(), checkpoint_seconds)
+    return run.train()
+
+
+class Run:
+    """One training run: its data, its model, and how far it has come."""
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        corpus: Corpus,
+        vectors: WordVectors,
+        out: Path,
+        watch: Watch,
+        checkpoint_seconds: float,
+    ) -> None:
+        _check(config, corpus, out)
+        self.config, self.corpus, self.out, self.watch = config, corpus, out, watch
+        self.checkpoint = out.with_name(f"{out.name}.checkpoint")
+        self.checkpoint_seconds = checkpoint_seconds
+        words = list(corpus.vocabulary.words)
+        seen = corpus.vocabulary.counts > 0  # dev's words have no part in training
+        self.vocabulary = ModelVocabulary.of(vectors, (w for w, s in zip(words, seen, strict=True) if s))
+        self.words = self.vocabulary.ids(words)
+        settings = {**config.settings, "dimensions": vectors.dimensions}
+        self.model: NeuralSelector = system_class(config.system)(
+            system_config(config.system, settings), self.vocabulary.matrix
+        )
+        self.model.init_weights(torch.Generator().manual_seed(config.seed))
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+        )
+        self.samples = TrainingSamples(
+            corpus,
+            context=config.context,
+            candidates=config.candidates,
+            batch=config.batch,
+            run=config.run,
+            seed=config.seed,
+        )
+        self.batcher = Batcher(corpus, context=config.context, candidates=config.candidates, words=self.words)
+        self.identity = {
+            "settings": asdict(config),
+            "corpus": corpus.manifest["hash"],
+            "vectors": dict(vectors.source),
+        }
+        self.progress = Progress()
+        self.best: dict[str, Tensor] = {}
+
+    def train(self) -> dict[str, Any]:
+        """Go through the epochs, keep the best, write it."""
+        if self.checkpoint.exists():
+            self.progress, self.best = load_checkpoint(
+                self.checkpoint, self.model, self.optimizer, self.identity
+            )
+        # Tiny weights make gradients that are too small for a float's full precision, and slow.
+        torch.set_flush_denormal(True)
+        while not self._finished():
+            self._epoch()
+        self.model.load_state_dict(self.best)
+        best = self.progress.history[self.progress.best_epoch]
+        training = {
+            **circumstances(),
+            "config": asdict(self.config),
+            "corpus": {"hash": self.corpus.manifest["hash"], "training_samples": len(self.samples)},
+            "vectors": dict(self.identity["vectors"]),
+            "dev": best["dev"],
+            "best_epoch": self.progress.best_epoch + 1,
+            "epochs": self.progress.epoch,
+            "seconds": round(self.progress.seconds, 1),
+            "samples_per_second": round(self.progress.samples / max(self.progress.seconds, 1e-9)),
+            "history": self.progress.history,
+        }
+        save_model(
+            self.out,
+            self.model,
+            self.vocabulary,
+            system=self.config.system,
+            context=self.config.context,
+            training=training,
+        )
+        self.checkpoint.unlink(missing_ok=True)
+        return training
+
+    def _finished(self) -> bool:
+        progress = self.progress
+        waited = progress.epoch - 1 - progress.best_epoch
+        return progress.epoch >= self.config.epochs or (progress.epoch > 0 and waited >= self.config.patience)
+
+    def _epoch(self) -> None:
+        """Train on what is left of the epoch, measure on dev, keep it if it is the best."""
+        progress = self.progress
+        batches = self.samples.batches(progress.epoch)
+        candidates = self.samples.candidates(progress.epoch)
+
+        def make(number: int) -> tuple[Inputs, Tensor]:
+            samples = batches[number]
+            questions = self.batcher.questions(samples, candidates=candidates(samples))
+            addressee = self.batcher.answers(samples).addressee
+            return self.model.inputs(questions), torch.from_numpy(addressee.astype(np.int64))
+
+        self.model.train()
+        saved = start = perf_counter()
+        done = 0
+        for inputs, addressee in ahead(make, progress.batch, len(batches)):
+            progress.loss += self._step(inputs, addressee)
+            progress.batch += 1
+            done += len(addressee)
+            now = perf_counter()
+            self.watch.step(
+                Step(
+                    progress.epoch,
+                    progress.batch,
+                    len(batches),
+                    progress.loss / progress.batch,
+                    done / (now - start),
+                )
+            )
+            if now - saved > self.checkpoint_seconds:
+                saved = now
+                self._save(
+                    replace(progress, seconds=progress.seconds + now - start, samples=progress.samples + done)
+                )
+        progress.seconds += perf_counter() - start
+        progress.samples += done
+        self._measure(len(batches))
+        self._save(progress)
+
+    def _step(self, inputs: Inputs, addressee: Tensor) -> float:
+        self.optimizer.zero_grad()
+        loss = selection_loss(
+            self.model(inputs),
+            inputs.present,
+            addressee,
+            torch.zeros_like(addressee),  # the true response is the first of two
+            false=self.config.false_addressee,
+        )
+        value = float(loss.detach())
+        if not np.isfinite(value):
+            raise TrainingError(
+                f"the loss is {value} in epoch {self.progress.epoch + 1}, batch {self.progress.batch + 1}; "
+                f"the last good state is in {self.checkpoint}. A smaller learning rate or clip may help"
+            )
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self.optimizer.step()
+        return value
+
+    def _measure(self, batches: int) -> None:
+        """Accuracy on dev after an epoch."""
+        progress, config = self.progress, self.config
+        self.model.eval()
+        outcomes = evaluate(
+            self.model,
+            self.corpus,
+            Split.DEV,
+            context=config.context,
+            candidates=config.candidates,
+            words=self.words,
+            rule=entry(config.system).rule,
+        )
+        dev = summary(outcomes)
+        progress.history.append(
+            {"epoch": progress.epoch + 1, "loss": round(progress.loss / batches, 5), "dev": dev}
+        )
+        if dev["adr_res"] > progress.best:
+            progress.best, progress.best_epoch = dev["adr_res"], progress.epoch
+            self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.watch.epoch(progress.history[-1])
+        progress.epoch, progress.batch, progress.loss = progress.epoch + 1, 0, 0.0
+
+    def _save(self, progress: Progress) -> None:
+        save_checkpoint(self.checkpoint, self.model, self.optimizer, self.best, progress, self.identity)
+
+
+def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
+    """Say what is wrong before any work is done."""
+    problems = config.problems()
+    if not entry(config.system).neural:
+        problems.append(f"{config.system} learns nothing; it can be evaluated as it is")
+    if problems:
+        raise ConfigError("; ".join(problems))
+    if config.candidates not in corpus.samples.candidates:
+        sizes = " or ".join(map(str, corpus.samples.candidates)) or "none"
+        raise CorpusError(f"{corpus.folder}: its samples have {sizes} candidates, not {config.candidates}")
+    for split, context in ((Split.TRAIN, config.context), (Split.DEV, None)):
+        if not len(corpus.samples_of(split, context=context)):
+            raise CorpusError(
+                f"{corpus.folder}: there are no samples for {split.value} in it; see towhom corpus stats"
+            )
+    if out.exists() and not (out / "config.json").exists():
+        raise ConfigError(f"{out}: is there already and is no model; choose another folder")
