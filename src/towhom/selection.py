@@ -44,10 +44,14 @@ class Scores:
     addressee_given: Array | None = None
     response_given: Array | None = None
 
+    def separate(self, rule: Rule) -> bool:
+        """Whether a rule chooses each by itself: it says so, or there is nothing joint to go by."""
+        return rule is Rule.SEPARATE or self.addressee_given is None or self.response_given is None
+
     def pairs(self, rule: Rule) -> Array:
         """(B, P, C) How good each pair is; minus infinity where there is no such addressee."""
         a, r = self.addressee[:, :, None], self.response[:, None, :]
-        if rule is Rule.SEPARATE or self.addressee_given is None or self.response_given is None:
+        if self.addressee_given is None or self.response_given is None or rule is Rule.SEPARATE:
             pairs = a * r
         else:
             a_given = self.addressee_given.transpose(0, 2, 1)
@@ -77,10 +81,16 @@ def choose(scores: Scores, rule: Rule = Rule.JOINT) -> Choice:
     >>> choose(scores, Rule.SEPARATE)
     Choice(addressee=array([1]), response=array([1]))
     """
-    pairs = scores.pairs(rule)
-    best = pairs.reshape(len(pairs), -1).argmax(axis=1)
-    addressee, response = np.divmod(best, pairs.shape[2])
-    nobody = np.isnan(scores.addressee).all(axis=1)
+    masked = np.isnan(scores.addressee)
+    if scores.separate(rule):
+        # Not the best product: where all responses score zero, it would not know the addressees apart.
+        addressee = np.where(masked, -np.inf, scores.addressee).argmax(axis=1)
+        response = scores.response.argmax(axis=1)
+    else:
+        pairs = scores.pairs(rule)
+        best = pairs.reshape(len(pairs), -1).argmax(axis=1)
+        addressee, response = np.divmod(best, pairs.shape[2])
+    nobody = masked.all(axis=1)
     # With nobody to address, the response still has to be the best.
     response = np.where(nobody, scores.response.argmax(axis=1), response)
     return Choice(np.where(nobody, NOBODY, addressee), response)
