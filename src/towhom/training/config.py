@@ -49,13 +49,15 @@ class TrainingConfig:
         found = [
             f"{name} must be positive, is {getattr(self, name)}"
             for name in positive
-            if getattr(self, name) <= 0
+            if not getattr(self, name) > 0  # not a number is not positive either
         ]
         if self.candidates < 2:
             found.append(f"candidates must be 2 or more, is {self.candidates}")
         if self.weight_decay < 0:
             found.append(f"weight_decay must not be negative, is {self.weight_decay}")
-        if self.batch % self.run:
+        if self.seed < 0:
+            found.append(f"seed must not be negative, is {self.seed}")
+        if self.run > 0 and self.batch % self.run:
             found.append(f"batch ({self.batch}) must be a multiple of run ({self.run})")
         if self.false_addressee not in ("hardest", "all"):
             found.append(f"false_addressee must be hardest or all, is {self.false_addressee!r}")
