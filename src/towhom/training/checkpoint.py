@@ -53,10 +53,14 @@ def save_checkpoint(
     tensors |= {f"best.{name}": value for name, value in best.items()}
     for number, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
-    contiguous = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    # Copies: the shared units of a system are one tensor under two names, which the format refuses.
+    copies = {
+        name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, value in tensors.items()
+    }
     metadata = {"progress": json.dumps(asdict(progress)), "identity": json.dumps(identity, sort_keys=True)}
     with atomic_file(path) as file:
-        file.write(save(contiguous, metadata))
+        file.write(save(copies, metadata))
 
 
 def load_checkpoint(
