@@ -73,12 +73,14 @@ def load_checkpoint(
     """
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
     except (SafetensorError, OSError) as error:
         raise TowhomError(
             f"{path}: the checkpoint cannot be read ({error}); remove it to start anew"
         ) from error
+    if not {"identity", "progress"} <= metadata.keys():
+        raise TowhomError(f"{path}: this is no checkpoint of a training run; choose another folder")
     theirs = json.loads(metadata["identity"])
     ours = json.loads(json.dumps(identity, sort_keys=True))
     if theirs != ours:
