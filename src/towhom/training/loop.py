@@ -100,6 +100,7 @@ class Run:
         self.model: NeuralSelector = system_class(config.system)(
             system_config(config.system, settings), self.vocabulary.matrix
         )
+        self.model.rule = entry(config.system).rule or self.model.rule
         self.model.init_weights(torch.Generator().manual_seed(config.seed))
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
@@ -231,7 +232,6 @@ class Run:
             context=config.context,
             candidates=config.candidates,
             words=self.words,
-            rule=entry(config.system).rule,
         )
         dev = summary(outcomes)
         progress.history.append(
