@@ -15,6 +15,16 @@ from towhom.corpus import Corpus, Split
 Made = TypeVar("Made")
 
 
+def training_samples(corpus: Corpus, context: int) -> NDArray[np.int64]:
+    """The samples whose context is all there and whose addressee can be chosen.
+
+    A published file may have somebody address themselves: there is nobody to be told from others then.
+    """
+    samples = corpus.samples_of(Split.TRAIN, context=context)
+    message = corpus.samples.message[samples]
+    return samples[corpus.messages.speaker[message] != corpus.messages.addressee[message]]
+
+
 class TrainingSamples:
     """The samples that training uses, epoch by epoch. What is random depends on seed and epoch alone.
 
@@ -31,7 +41,7 @@ class TrainingSamples:
         self, corpus: Corpus, *, context: int, candidates: int, batch: int, run: int, seed: int
     ) -> None:
         self._corpus = corpus
-        self._samples = corpus.samples_of(Split.TRAIN, context=context)
+        self._samples = training_samples(corpus, context)
         self._document = np.searchsorted(corpus.documents.samples, self._samples, side="right") - 1
         self._candidates = candidates
         self._batch = batch

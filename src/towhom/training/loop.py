@@ -22,7 +22,7 @@ from towhom.persistence import save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
-from towhom.training.batches import TrainingSamples, ahead
+from towhom.training.batches import TrainingSamples, ahead, training_samples
 from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from towhom.training.config import TrainingConfig
 from towhom.training.losses import selection_loss
@@ -257,8 +257,12 @@ def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
     if config.candidates not in corpus.samples.candidates:
         sizes = " or ".join(map(str, corpus.samples.candidates)) or "none"
         raise CorpusError(f"{corpus.folder}: its samples have {sizes} candidates, not {config.candidates}")
-    for split, context in ((Split.TRAIN, config.context), (Split.DEV, None)):
-        if not len(corpus.samples_of(split, context=context)):
+    found = {
+        Split.TRAIN: training_samples(corpus, config.context),
+        Split.DEV: corpus.samples_of(Split.DEV),
+    }
+    for split, samples in found.items():
+        if not len(samples):
             raise CorpusError(
                 f"{corpus.folder}: there are no samples for {split.value} in it; see towhom corpus stats"
             )
