@@ -13,23 +13,15 @@ lower-casing is part of its time.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
-import platform
-import shutil
-import subprocess
-import sys
 import time
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import nltk
-import numpy as np
 from nltk.tokenize import NLTKWordTokenizer, TreebankWordTokenizer
 
 import towhom
+from towhom.records import circumstances, describe_data, write_record
 from towhom.text.tokenizer import tokenize
 
 _BATCH = 5000
@@ -50,7 +42,7 @@ def main() -> None:
         said = (message.text for conversation in towhom.read(log) for message in conversation)
         before = len(texts)
         texts.extend(islice(said, options.limit))
-        data.append({"name": log, "sha256": _digest(Path(log)), "messages": len(texts) - before})
+        data.append({**describe_data([log])[0], "messages": len(texts) - before})
 
     seconds, different = _measure(texts)
     rates = {name: round(len(texts) / spent) for name, spent in seconds.items()}
@@ -66,7 +58,8 @@ def main() -> None:
 
     if options.json:
         record = {
-            **_circumstances(),
+            **circumstances(),
+            "nltk": nltk.__version__,
             "data": data,
             "messages": len(texts),
             "different": len(different),
@@ -74,7 +67,7 @@ def main() -> None:
             "messages_per_second": rates,
             "ratio": round(rates["towhom tokenize"] / treebank, 1),
         }
-        options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.json, record)
 
 
 def _measure(texts: list[str]) -> tuple[dict[str, float], list[str]]:
@@ -98,37 +91,6 @@ def _measure(texts: list[str]) -> tuple[dict[str, float], list[str]]:
                 different.append(text)
     names = ("towhom tokenize", "nltk TreebankWordTokenizer", "nltk NLTKWordTokenizer")
     return dict(zip(names, spent, strict=True)), different
-
-
-def _digest(path: Path) -> str:
-    """Of a file, or of the names and contents of a folder's files in the order of their names."""
-    digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            if path.is_dir():
-                digest.update(file.relative_to(path).as_posix().encode() + b"\0")
-            with file.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-    return digest.hexdigest()
-
-
-def _circumstances() -> dict[str, Any]:
-    """The command, the code and the versions: what one needs to run it again."""
-    return {
-        "command": " ".join(["python", *sys.argv]),
-        "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain", "--", "src", "benchmarks/tokenizer.py")),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "nltk": nltk.__version__,
-    }
-
-
-def _git(*arguments: str) -> str:
-    git = shutil.which("git") or "git"
-    return subprocess.run([git, *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

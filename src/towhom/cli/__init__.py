@@ -14,6 +14,8 @@ COMMANDS = {
     "read": ("read", "Read a chat log of any kind: who says what to whom."),
     "corpus": ("corpus", "Build, describe and export corpora for training and measuring."),
     "vectors": ("vectors", "Word vectors for a corpus, from a published file or trained on it."),
+    "train": ("train", "Train a system on a corpus; resumes where it was left."),
+    "evaluate": ("evaluate", "Measure a model or a baseline."),
 }
 """Command -> its module and one line of help, so that help needs no imports."""
 

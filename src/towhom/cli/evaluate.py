@@ -1,0 +1,153 @@
+"""`towhom evaluate`: how good a system is."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from towhom.cli.options import echo_json
+from towhom.corpus import Corpus, Split, build_corpus
+from towhom.errors import TowhomError
+from towhom.evaluation.breakdown import by_distance, by_speakers
+from towhom.evaluation.evaluator import evaluate as run
+from towhom.evaluation.evaluator import summary
+from towhom.evaluation.metrics import METRICS, Outcomes
+from towhom.evaluation.significance import bootstrap, compare
+from towhom.models.base import Selector
+from towhom.models.registry import SYSTEMS, system_class
+from towhom.selection import Rule
+
+_BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
+
+
+@click.command()
+@click.argument("system", metavar="MODEL")
+@click.option(
+    "--data",
+    required=True,
+    help="A corpus, with :train, :dev or :test after it; or a file in the paper's own format.",
+)
+@click.option("--context", type=int, help="T, messages of context.  [default: the model's; 15 for baselines]")
+@click.option("--candidates", type=int, help="C.  [default: the only number there is, else 2]")
+@click.option(
+    "--rule", type=click.Choice([rule.value for rule in Rule]), help="How to choose.  [default: the model's]"
+)
+@click.option("--against", metavar="MODEL", help="Another model, to compare with on the same samples.")
+@click.option("--json", "as_json", is_flag=True, help="For machines, with the breakdowns.")
+def evaluate(
+    system: str,
+    data: str,
+    context: int | None,
+    candidates: int | None,
+    rule: str | None,
+    against: str | None,
+    as_json: bool,
+) -> None:
+    """Measure MODEL: a folder that `towhom train` made, or chance, recent-tfidf, direct-recent-tfidf.
+
+    Accuracies are in percent; intervals are of 95 % by resampling documents.
+    """
+    with _opened(data) as (corpus, split):
+        sizes = sorted(corpus.samples.candidates)
+        chosen = candidates or (2 if 2 in sizes else sizes[0] if sizes else 2)
+        outcomes = _measure(system, corpus, split, context, chosen, rule)
+        other = _measure(against, corpus, split, context, chosen, rule) if against else None
+    result = {**summary(outcomes), "candidates": chosen, "intervals": _intervals(outcomes)}
+    if other is not None:
+        result["against"] = {**summary(other), "model": against, "comparison": _comparison(outcomes, other)}
+    if as_json:
+        echo_json({**result, "by_speakers": by_speakers(outcomes), "by_distance": by_distance(outcomes)})
+        return
+    _show(result, Console(highlight=False))
+
+
+@contextmanager
+def _opened(data: str) -> Iterator[tuple[Corpus, Split | None]]:
+    """The corpus and split that `--data` names; a file is made into a corpus for the while."""
+    name, _, split = data.rpartition(":")
+    if name and split in [each.value for each in Split]:
+        yield Corpus(name), Split(split)
+    elif Path(data).is_dir():
+        yield Corpus(data), None
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield build_corpus(Path(folder) / "corpus", splits={Split.TEST: [data]}), Split.TEST
+
+
+def _measure(
+    system: str, corpus: Corpus, split: Split | None, context: int | None, candidates: int, rule: str | None
+) -> Outcomes:
+    selector, trained_context, words = _system(system, corpus)
+    return run(
+        selector,
+        corpus,
+        split,
+        context=context or trained_context,
+        candidates=candidates,
+        rule=Rule(rule) if rule else None,
+        words=words,
+    )
+
+
+def _system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
+    """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
+    if name in _BASELINES:
+        cls = system_class(name)
+        return (cls() if name == "chance" else cls(corpus)), 15, None
+    if not Path(name).exists():
+        known = ", ".join(_BASELINES)
+        raise TowhomError(f"{name}: there is no such model folder, nor a baseline of this name ({known})")
+    from towhom.persistence import load_model
+
+    saved = load_model(name)
+    return saved.model, saved.context, saved.vocabulary.ids(list(corpus.vocabulary.words))
+
+
+def _intervals(outcomes: Outcomes) -> dict[str, Any]:
+    result = {}
+    for metric in METRICS[:3]:
+        interval = bootstrap(metric.of_samples(outcomes) * 100, outcomes.document)
+        result[metric.name] = [round(interval.low, 2), round(interval.high, 2)]
+    return result
+
+
+def _comparison(outcomes: Outcomes, other: Outcomes) -> dict[str, Any]:
+    result = {}
+    for metric in METRICS[:3]:
+        first, second = (metric.of_samples(each) * 100 for each in (outcomes, other))
+        compared = compare(first, second, outcomes.document)
+        result[metric.name] = {**asdict(compared.difference), "p": compared.p}
+    return result
+
+
+def _show(result: dict[str, Any], console: Console) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("", "accuracy", "95 %", *(("against", "difference", "p") if "against" in result else ())):
+        table.add_column(title, justify="right" if title else "left", no_wrap=True)
+    for metric in METRICS[:3]:
+        low, high = result["intervals"][metric.name]
+        row = [metric.title, f"{result[metric.name]:.2f}", f"{low:.2f} – {high:.2f}"]
+        if "against" in result:
+            compared = result["against"]["comparison"][metric.name]
+            row += [
+                f"{result['against'][metric.name]:.2f}",
+                f"{compared['mean']:+.2f}",
+                f"{compared['p']:.4f}",
+            ]
+        table.add_row(*row)
+    console.print(table)
+    console.print(
+        f"\n{result['samples']:,} samples, {result['candidates']} candidates; "
+        f"R@1 {result['recall_at_1']:.2f}, R@2 {result['recall_at_2']:.2f}, R@5 {result['recall_at_5']:.2f}, "
+        f"MRR {result['mrr']:.4f}"
+    )

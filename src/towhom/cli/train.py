@@ -1,0 +1,85 @@
+"""`towhom train`: a system on a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from towhom.corpus import Corpus
+from towhom.extras import require
+from towhom.models.registry import SYSTEMS
+from towhom.text.vectors import WordVectors
+from towhom.training.config import TrainingConfig
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_DEFAULT = TrainingConfig()
+
+
+@click.command()
+@click.argument("out", type=_FOLDER)
+@click.option("--corpus", "folder", type=_FOLDER, required=True, help="What `towhom corpus build` made.")
+@click.option("--vectors", type=_FOLDER, required=True, help="What `towhom vectors` made.")
+@click.option(
+    "--system",
+    type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
+    default=_DEFAULT.system,
+    show_default=True,
+)
+@click.option("--context", default=_DEFAULT.context, show_default=True, help="T, messages of context.")
+@click.option("--candidates", default=_DEFAULT.candidates, show_default=True, help="Candidates of a sample.")
+@click.option("--hidden", default=50, show_default=True, help="Size of embeddings.")
+@click.option("--init", default=0.01, show_default=True, help="Weights begin between -init and init.")
+@click.option("--batch", default=_DEFAULT.batch, show_default=True, help="Samples of a batch.")
+@click.option("--learning-rate", default=_DEFAULT.learning_rate, show_default=True)
+@click.option("--weight-decay", default=_DEFAULT.weight_decay, show_default=True, help="L2.")
+@click.option("--epochs", default=_DEFAULT.epochs, show_default=True, help="At most.")
+@click.option("--patience", default=_DEFAULT.patience, show_default=True, help="Epochs without a better dev.")
+@click.option("--seed", default=_DEFAULT.seed, show_default=True)
+def train(out: Path, folder: Path, vectors: Path, hidden: int, init: float, **options: Any) -> None:
+    """Train a system and write the best model to the folder OUT.
+
+    A run that was interrupted or killed goes on where it was when the same command is given again, and ends
+    with the same weights. The defaults are the paper's settings.
+    """
+    require("torch", extra="train", purpose="training")
+    from towhom.training.loop import Step, Watch
+    from towhom.training.loop import train as run
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    config = TrainingConfig(settings={"hidden": hidden, "init": init}, **options)
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}"),
+        BarColumn(30),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=1, epoch=1, state="")
+
+        def step(step: Step) -> None:
+            state = f"loss {step.loss:.4f}, {step.samples_per_second:,.0f} samples/s"
+            bar.update(task, completed=step.batch, total=step.batches, epoch=step.epoch + 1, state=state)
+
+        def epoch(measured: dict[str, Any]) -> None:
+            dev = measured["dev"]
+            console.print(
+                f"epoch {measured['epoch']:2}  loss {measured['loss']:.4f}  dev ADR {dev['adr']:.2f}  "
+                f"RES {dev['res']:.2f}  ADR-RES {dev['adr_res']:.2f}"
+            )
+
+        try:
+            result = run(config, Corpus(folder), WordVectors.load(vectors), out, watch=Watch(step, epoch))
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted; the same command goes on where it was") from None
+    dev = result["dev"]
+    console.print(
+        f"{out}: epoch {result['best_epoch']} of {result['epochs']} was best, dev ADR {dev['adr']:.2f}, "
+        f"RES {dev['res']:.2f}, ADR-RES {dev['adr_res']:.2f}; {result['seconds']:.0f} s, "
+        f"{result['samples_per_second']:,} samples/s",
+        markup=False,
+    )
