@@ -1,6 +1,6 @@
 """How sure a number is: intervals and comparisons by resampling documents.
 
-Samples of one document are alike, so documents are drawn, not samples: with few documents, intervals are wide.
+Samples of one document are alike, so documents are drawn, not samples: with few of them, intervals are wide.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def compare(
 ) -> Comparison:
     """The mean of `first` - `second` over the same samples, and whether it could be chance.
 
-    The p-value is of a randomization test: if there were no difference, each document's difference could as well
-    have the other sign.
+    The p-value is of a randomization test: if there were no difference, each document's difference could as
+    well have the other sign.
     """
     difference = first - second
     interval = bootstrap(difference, documents, seed=seed, draws=draws)
