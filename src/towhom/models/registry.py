@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any
 
-from towhom.errors import TowhomError
+from towhom.errors import ConfigError
 from towhom.selection import Rule
 
 
@@ -43,10 +43,10 @@ def entry(name: str) -> Entry:
     """The system of a name.
 
     Raises:
-        TowhomError: There is none.
+        ConfigError: There is none.
     """
     if name not in SYSTEMS:
-        raise TowhomError(f"there is no system {name!r}; known are {', '.join(SYSTEMS)}")
+        raise ConfigError(f"there is no system {name!r}; known are {', '.join(SYSTEMS)}")
     return SYSTEMS[name]
 
 
@@ -61,17 +61,23 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
     """The configuration of a neural system: the system's own settings, and some more.
 
     Raises:
-        TowhomError: A setting is unknown or of the wrong type; all of them are named.
+        ConfigError: A setting is unknown, of the wrong type or not positive, or makes it another system; all of
+            them are named.
     """
     cls = system_class(name)
     config = getattr(import_module(cls.__module__), f"{cls.__name__}Config")
     known = {each.name: each.type for each in fields(config)}
+    own = entry(name).settings
     problems = []
     for key, value in settings.items():
         if key not in known:
             problems.append(f"{key} is no setting of {name}; known are {', '.join(known)}")
         elif type(value).__name__ != known[key] and not (known[key] == "float" and type(value) is int):
             problems.append(f"{key} must be {known[key]}, is {value!r}")
+        elif key in own and own[key] != value:
+            problems.append(f"{key} is {own[key]} in {name}, not {value}")
+        elif type(value) is not bool and not value > 0:
+            problems.append(f"{key} must be positive, is {value}")
     if problems:
-        raise TowhomError("; ".join(problems))
-    return config(**{**entry(name).settings, **settings})
+        raise ConfigError("; ".join(problems))
+    return config(**{**own, **settings})

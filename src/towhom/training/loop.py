@@ -250,8 +250,13 @@ class Run:
 def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
     """Say what is wrong before any work is done."""
     problems = config.problems()
-    if not entry(config.system).neural:
-        problems.append(f"{config.system} learns nothing; it can be evaluated as it is")
+    try:
+        if entry(config.system).neural:
+            system_config(config.system, config.settings)
+        else:
+            problems.append(f"{config.system} learns nothing; it can be evaluated as it is")
+    except ConfigError as error:
+        problems.append(str(error))
     if problems:
         raise ConfigError("; ".join(problems))
     if config.candidates not in corpus.samples.candidates:
