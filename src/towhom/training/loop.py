@@ -211,15 +211,23 @@ class Run:
             false=self.config.false_addressee,
         )
         value = float(loss.detach())
-        if not np.isfinite(value):
-            raise TrainingError(
-                f"the loss is {value} in epoch {self.progress.epoch + 1}, batch {self.progress.batch + 1}; "
-                f"the last good state is in {self.checkpoint}. A smaller learning rate or clip may help"
-            )
+        self._must_be_finite("loss", value)
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self._must_be_finite("gradient's norm", float(norm))
         self.optimizer.step()
         return value
+
+    def _must_be_finite(self, what: str, value: float) -> None:
+        if np.isfinite(value):
+            return
+        kept = (
+            f"the last good state is in {self.checkpoint}" if self.checkpoint.exists() else "nothing is kept yet"
+        )
+        raise TrainingError(
+            f"the {what} is {value} in epoch {self.progress.epoch + 1}, batch {self.progress.batch + 1}; "
+            f"{kept}. A smaller learning rate or clip may help"
+        )
 
     def _measure(self, batches: int) -> None:
         """Accuracy on dev after an epoch."""
