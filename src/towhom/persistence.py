@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from towhom import __version__
-from towhom.errors import ModelFormatError
+from towhom.errors import ConfigError, ModelFormatError
 from towhom.files import atomic_file, atomic_folder
 from towhom.models.registry import SYSTEMS, system_class, system_config
 from towhom.selection import Rule
@@ -84,6 +84,8 @@ def load_model(folder: str | Path) -> SavedModel:
     Raises:
         ModelFormatError: It is none, it is of another version, or a part is missing or damaged.
     """
+    import torch
+
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelFormatError(f"{folder}: there is no such folder")
@@ -100,31 +102,39 @@ def load_model(folder: str | Path) -> SavedModel:
         )
     try:
         weights = load_file(folder / WEIGHTS)
-        vocabulary = ModelVocabulary(tuple(_read_json(folder / WORDS)), weights.pop("vectors"))
-    except (SafetensorError, OSError, KeyError, TypeError) as error:
+    except (SafetensorError, OSError) as error:
         raise ModelFormatError(f"{folder / WEIGHTS}: the weights cannot be read ({error})") from error
+    words = _read_json(folder / WORDS)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
+    if "vectors" not in weights or weights["vectors"].ndim != 2:
+        raise ModelFormatError(f"{folder / WEIGHTS}: there is no matrix of word vectors in it")
+    vocabulary = ModelVocabulary(tuple(words), weights.pop("vectors"))
     if len(vocabulary.matrix) != len(vocabulary.words) + 1:
         raise ModelFormatError(
             f"{folder}: there are {len(vocabulary.words)} words and {len(vocabulary.matrix)} vectors; "
             "expected one more vector than words"
         )
     training = _read_json(folder / TRAINING) if (folder / TRAINING).is_file() else {}
-    return SavedModel(_build(folder, config, weights, vocabulary), vocabulary, config["context"], training)
-
-
-def _build(
-    folder: Path, config: dict[str, Any], weights: dict[str, Any], vocabulary: ModelVocabulary
-) -> NeuralSelector:
-    import torch
-
-    system = config["system"]
-    model: NeuralSelector = system_class(system)(system_config(system, config["settings"]), vocabulary.matrix)
+    try:
+        model, context = _build(config, vocabulary), int(config["context"])
+    except KeyError as error:
+        raise ModelFormatError(f"{folder / CONFIG}: there is no {error} in it") from error
+    except (ConfigError, ValueError, TypeError, AttributeError) as error:
+        raise ModelFormatError(f"{folder / CONFIG}: {error}") from error
     try:
         model.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
     except RuntimeError as error:
         raise ModelFormatError(
             f"{folder / WEIGHTS}: the weights do not fit the configuration: {error}"
         ) from error
+    return SavedModel(model, vocabulary, context, training)
+
+
+def _build(config: dict[str, Any], vocabulary: ModelVocabulary) -> NeuralSelector:
+    """The model that a configuration describes, without its weights."""
+    system = config["system"]
+    model: NeuralSelector = system_class(system)(system_config(system, config["settings"]), vocabulary.matrix)
     model.rule = Rule(config["rule"])
     model.max_words = config["max_words"]
     return model.eval()
