@@ -61,7 +61,7 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
     """The configuration of a neural system: the system's own settings, and some more.
 
     Raises:
-        ConfigError: A setting is unknown, of the wrong type or not positive, or makes it another system; all of
+        ConfigError: A setting is unknown, of the wrong type, not positive, or that of another system; all of
             them are named.
     """
     cls = system_class(name)

@@ -22,7 +22,8 @@ def training_samples(corpus: Corpus, context: int) -> NDArray[np.int64]:
     """
     samples = corpus.samples_of(Split.TRAIN, context=context)
     message = corpus.samples.message[samples]
-    return samples[corpus.messages.speaker[message] != corpus.messages.addressee[message]]
+    to_others: NDArray[np.bool_] = corpus.messages.speaker[message] != corpus.messages.addressee[message]
+    return samples[to_others]
 
 
 class TrainingSamples:

@@ -222,7 +222,9 @@ class Run:
         if np.isfinite(value):
             return
         kept = (
-            f"the last good state is in {self.checkpoint}" if self.checkpoint.exists() else "nothing is kept yet"
+            f"the last good state is in {self.checkpoint}"
+            if self.checkpoint.exists()
+            else "nothing is kept yet"
         )
         raise TrainingError(
             f"the {what} is {value} in epoch {self.progress.epoch + 1}, batch {self.progress.batch + 1}; "
