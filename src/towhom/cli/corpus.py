@@ -223,10 +223,10 @@ def _table(statistics: dict[str, Any], *, paper: bool) -> tuple[list[str], list[
     for key, title in _ROWS.items():
         cells = []
         for split, values in statistics.items():
-            cells.append(_shown(values[key]))
+            cells.append(_shown(key, values[key]))
             if paper:
                 published = PUBLISHED[split].get(key)
-                cells.append("–" if published is None else _shown(published))
+                cells.append("–" if published is None else _shown(key, published))
         rows.append((title, cells))
     for context in statistics[TOTAL]["training_samples"]:
         cells = []
@@ -236,10 +236,9 @@ def _table(statistics: dict[str, Any], *, paper: bool) -> tuple[list[str], list[
     return header, rows
 
 
-def _shown(value: float) -> str:
-    if value != int(value):
-        return f"{value:,.2f}" if value < 1 else f"{value:,.1f}"
-    return f"{int(value):,}"
+def _shown(key: str, value: float) -> str:
+    decimals = 2 if key.endswith("_share") else 1 if "_per_" in key else 0
+    return f"{value:,.{decimals}f}"
 
 
 @corpus.command()
