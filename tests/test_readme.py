@@ -12,7 +12,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
     text = README.read_text("utf-8")
-    found = re.search(r"```python\n(.*?)```\n\n((?:    .*\n)+)", text, re.DOTALL)
+    found = re.search(r"```python\n(.*?)```\n\n((?:    [^\n]*\n)+)", text, re.DOTALL)
     assert found
     code, output = found[1], re.sub(r"^    ", "", found[2], flags=re.MULTILINE)
     done = subprocess.run(

@@ -28,17 +28,18 @@ _DEFAULT = TrainingConfig()
     type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
     default=_DEFAULT.system,
     show_default=True,
+    help="What to train.",
 )
 @click.option("--context", default=_DEFAULT.context, show_default=True, help="T, messages of context.")
 @click.option("--candidates", default=_DEFAULT.candidates, show_default=True, help="Candidates of a sample.")
 @click.option("--hidden", default=50, show_default=True, help="Size of embeddings.")
 @click.option("--init", default=0.01, show_default=True, help="Weights begin between -init and init.")
 @click.option("--batch", default=_DEFAULT.batch, show_default=True, help="Samples of a batch.")
-@click.option("--learning-rate", default=_DEFAULT.learning_rate, show_default=True)
+@click.option("--learning-rate", default=_DEFAULT.learning_rate, show_default=True, help="Of Adam.")
 @click.option("--weight-decay", default=_DEFAULT.weight_decay, show_default=True, help="L2.")
 @click.option("--epochs", default=_DEFAULT.epochs, show_default=True, help="At most.")
 @click.option("--patience", default=_DEFAULT.patience, show_default=True, help="Epochs without a better dev.")
-@click.option("--seed", default=_DEFAULT.seed, show_default=True)
+@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="For all that is random.")
 def train(out: Path, folder: Path, vectors: Path, hidden: int, init: float, **options: Any) -> None:
     """Train a system and write the best model to the folder OUT.
 

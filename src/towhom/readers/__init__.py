@@ -221,7 +221,9 @@ def _log(source: Source, format: str | None) -> Log:
     # A format that the user names is taken at their word: the sniffing is for those who name none.
     cls = _fitting(source, None) if format is None else reader_class(format)
     if cls is None:
-        reason = f"no log in a known format; tried {', '.join(READERS)}. If it is one of these, name it"
+        reason = (
+            f"no log in a known format; tried {', '.join(READERS)}. If it is one of these, name it (--format)"
+        )
         raise LogError(reason, file=source.name)
     return Log(source, cls.configure(source))
 

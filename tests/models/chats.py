@@ -1,0 +1,81 @@
+"""Chats for the tests of models, training and evaluation, written as a corpus in the published format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from towhom.corpus import Corpus, Split, build_corpus
+from towhom.text.vectors import WordVectors
+
+WORDS = tuple(
+    "amber birch cedar delta ember fjord grove heath islet jetty knoll lagoon marsh north oasis pond".split()
+)
+PEOPLE = tuple(f"guest{number}" for number in range(20))
+
+
+class Said(NamedTuple):
+    """A line; with false candidates it is a sample."""
+
+    sender: str
+    addressee: str | None
+    text: str
+    false: tuple[str, ...] = ()
+    label: int = 0
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        return (*self.false[: self.label], self.text, *self.false[self.label :])
+
+
+Document = Sequence[Said]
+
+
+def write_corpus(
+    folder: Path, documents: Sequence[Document] | Mapping[Split, Sequence[Document]], *, candidates: int = 2
+) -> Corpus:
+    """A corpus of some documents; without a split they are all for training."""
+    splits = documents if isinstance(documents, Mapping) else {Split.TRAIN: documents}
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, some in splits.items():
+        blocks = ("\n".join(_lines(document, candidates)) for document in some)
+        (folder / f"{split.value}.txt").write_text("\n\n".join(blocks) + "\n", "utf-8")
+    paths = {split: [folder / f"{split.value}.txt"] for split in splits}
+    return build_corpus(folder / "corpus", splits=paths, format="reference")
+
+
+def _lines(document: Document, candidates: int) -> Iterable[str]:
+    for said in document:
+        choices = said.candidates if said.false else (said.text, *"-" * (candidates - 1))
+        label = str(said.label) if said.false else "-"
+        yield "\t".join(["[10:00]", f"<{said.sender}>", said.addressee or "-", *choices, label])
+
+
+def random_document(
+    random: Random, *, lines: int, people: int, candidates: int = 2, empty: float = 0.1
+) -> list[Said]:
+    """Anybody says anything to anybody, themselves and absent ones included, or to nobody; half are samples."""
+    present = PEOPLE[:people]
+    result = []
+    for _ in range(lines):
+        sender = random.choice(present)
+        addressee = random.choice((*present, "somebody-absent", None, None))
+        texts = tuple(random_text(random, empty) for _ in range(candidates))
+        is_sample = addressee is not None and random.random() < 0.5
+        label = random.randrange(candidates) if is_sample else 0
+        result.append(Said(sender, addressee, texts[0], texts[1:] if is_sample else (), label))
+    return result
+
+
+def random_text(random: Random, empty: float = 0.0) -> str:
+    return "" if random.random() < empty else " ".join(random.choices(WORDS, k=random.randint(1, 7)))
+
+
+def word_vectors(dimensions: int, *, known: Sequence[str] = WORDS, seed: int = 0) -> WordVectors:
+    """A vector for each of some words."""
+    matrix = np.random.default_rng(seed).normal(size=(len(known), dimensions)).astype(np.float32)
+    return WordVectors(tuple(known), matrix, {"seed": seed})
