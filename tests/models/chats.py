@@ -12,9 +12,10 @@ import numpy as np
 from towhom.corpus import Corpus, Split, build_corpus
 from towhom.text.vectors import WordVectors
 
-WORDS = tuple(
-    "amber birch cedar delta ember fjord grove heath islet jetty knoll lagoon marsh north oasis pond".split()
-)
+WORDS = (
+    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty", "knoll",
+    "lagoon", "marsh", "north", "oasis", "pond",
+)  # fmt: skip
 PEOPLE = tuple(f"guest{number}" for number in range(20))
 
 
@@ -58,7 +59,7 @@ def _lines(document: Document, candidates: int) -> Iterable[str]:
 def random_document(
     random: Random, *, lines: int, people: int, candidates: int = 2, empty: float = 0.1
 ) -> list[Said]:
-    """Anybody says anything to anybody, themselves and absent ones included, or to nobody; half are samples."""
+    """Anybody says anything to anybody, to themselves, to absent people or to nobody; many are samples."""
     present = PEOPLE[:people]
     result = []
     for _ in range(lines):

@@ -1,0 +1,91 @@
+"""`towhom reproduce`: the paper's Table 3, on any corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from towhom.corpus import Corpus, Split
+from towhom.experiments import Row, load_experiment
+from towhom.experiments.plots import plot_breakdowns
+from towhom.experiments.report import read_records, write_report
+from towhom.experiments.run import Plan, run_all
+from towhom.models.registry import SYSTEMS
+from towhom.text.vectors import WordVectors
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("out", type=_FOLDER)
+@click.option("--corpus", "folder", type=_FOLDER, required=True, help="What `towhom corpus build` made.")
+@click.option("--vectors", type=_FOLDER, required=True, help="What `towhom vectors` made.")
+@click.option("--models", type=_FOLDER, help="Where to keep the trained models.  [default: OUT/models]")
+@click.option(
+    "--system", "systems", multiple=True, type=click.Choice(list(SYSTEMS)), help="Only these.  [default: all]"
+)
+@click.option("--context", "contexts", multiple=True, type=int, help="Only these T.  [default: 5, 10, 15]")
+@click.option("--candidates", multiple=True, type=int, help="Only these.  [default: 2 and 10]")
+@click.option(
+    "--settings", default="ours", show_default=True, help="Settings of the training: ours or paper."
+)
+@click.option("--seeds", default=1, show_default=True, help="Runs of each row.")
+def reproduce(
+    out: Path,
+    folder: Path,
+    vectors: Path,
+    models: Path | None,
+    systems: tuple[str, ...],
+    contexts: tuple[int, ...],
+    candidates: tuple[int, ...],
+    settings: str,
+    seeds: int,
+) -> None:
+    """Run the grid of the paper's Table 3 on a corpus; one record a run, in OUT/records.
+
+    Resumable: what has a record is not run again, and a training that was killed goes on where it was.
+    """
+    experiment = load_experiment()
+    if settings not in experiment.settings:
+        known = ", ".join(experiment.settings)
+        raise click.UsageError(f"there are no settings {settings!r}; known are {known}")
+    corpus = Corpus(folder)
+    splits = tuple(split for split in (Split.DEV, Split.TEST) if len(corpus.documents_of(split)))
+    plan = Plan(
+        corpus,
+        WordVectors.load(vectors),
+        out / "records",
+        models or out / "models",
+        experiment.settings[settings],
+        splits,
+    )
+    rows = [
+        row
+        for row in experiment.rows
+        if (not systems or row.system in systems)
+        and (not contexts or row.context in contexts)
+        and (not candidates or row.candidates in candidates)
+    ]
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def done(row: Row, seed: int, record: dict[str, Any]) -> None:
+        for split, result in record["results"].items():
+            console.print(
+                f"{SYSTEMS[row.system].title:28} T {row.context:2}  C {row.candidates:2}  "
+                f"seed {seed}  {split:4} ADR {result['adr']:5.2f}  RES {result['res']:5.2f}  "
+                f"ADR-RES {result['adr_res']:5.2f}"
+            )
+
+    try:
+        run_all(rows, plan, seeds=seeds, done=done)
+    except KeyboardInterrupt:
+        raise click.ClickException("interrupted; the same command goes on where it was") from None
+    records = read_records(plan.records)
+    figures = [path for split in splits for path in plot_breakdowns(out, records, split=split.value)]
+    title = f"Table 3 on {folder.name}"
+    notes = f"{len(records)} runs; settings of the training: {settings}. Each run has its record in records/."
+    for path in write_report(out, experiment, records, title=title, notes=notes, figures=figures):
+        console.print(str(path), markup=False)

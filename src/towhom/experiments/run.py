@@ -1,0 +1,155 @@
+"""Runs an experiment: one record a run, written when the run is done; what has a record is not run again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.corpus import Corpus, Split
+from towhom.errors import TowhomError
+from towhom.evaluation.breakdown import by_distance, by_speakers
+from towhom.evaluation.evaluator import evaluate, summary
+from towhom.evaluation.metrics import METRICS, Outcomes
+from towhom.evaluation.significance import bootstrap
+from towhom.experiments import Row
+from towhom.models.base import Selector
+from towhom.models.registry import entry, system_class
+from towhom.records import circumstances, write_record
+from towhom.text.vectors import WordVectors
+from towhom.training.config import TrainingConfig
+
+_SAME_MODEL = {"sirnn-log": "sirnn"}
+"""Systems that are another one choosing in another way: they are not trained."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is common to all runs of an experiment."""
+
+    corpus: Corpus
+    vectors: WordVectors
+    records: Path
+    models: Path
+    settings: dict[str, Any]
+    """Of the training."""
+    splits: tuple[Split, ...]
+    """Where to measure."""
+
+
+def run_row(row: Row, plan: Plan, *, seed: int, watch: Any = None) -> dict[str, Any]:
+    """The record of a run: read if it is there, else made.
+
+    Raises:
+        TowhomError: There is a record of other data or settings in its place.
+    """
+    path = plan.records / f"{row.name}-s{seed}.json"
+    identity = _identity(row, plan, seed)
+    if path.exists():
+        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if record["identity"] != identity:
+            raise TowhomError(
+                f"{path}: is the record of a run with other data or settings; choose another folder"
+            )
+        return record
+    selector, words, training = _selector(row, plan, seed, watch)
+    start = perf_counter()
+    results = {}
+    for split in plan.splits:
+        outcomes = evaluate(
+            selector,
+            plan.corpus,
+            split,
+            context=row.context,
+            candidates=row.candidates,
+            words=words,
+            rule=entry(row.system).rule,
+        )
+        results[split.value] = describe(outcomes)
+    record = {
+        **circumstances(),
+        "identity": identity,
+        "published": row.published,
+        "training": training,
+        "evaluation_seconds": round(perf_counter() - start, 2),
+        "results": results,
+    }
+    write_record(path, record)
+    return record
+
+
+def describe(outcomes: Outcomes) -> dict[str, Any]:
+    """Metrics, their intervals, and the breakdowns."""
+    intervals = {}
+    for metric in METRICS[:3]:
+        interval = bootstrap(metric.of_samples(outcomes) * 100, outcomes.document)
+        intervals[metric.name] = [round(interval.low, 2), round(interval.high, 2)]
+    return {
+        **summary(outcomes),
+        "intervals": intervals,
+        "by_speakers": by_speakers(outcomes),
+        "by_distance": by_distance(outcomes),
+    }
+
+
+def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
+    identity = {
+        "system": row.system,
+        "context": row.context,
+        "candidates": row.candidates,
+        "seed": seed,
+        "corpus": plan.corpus.manifest["hash"],
+    }
+    if entry(row.system).neural:
+        identity |= {"settings": plan.settings, "vectors": dict(plan.vectors.source)}
+    plain: dict[str, Any] = json.loads(json.dumps(identity))
+    return plain
+
+
+def _selector(
+    row: Row, plan: Plan, seed: int, watch: Any
+) -> tuple[Selector, NDArray[np.int32] | None, dict[str, Any]]:
+    """The system of a row, trained if need be; its ids for the corpus's words; how the training went."""
+    if not entry(row.system).neural:
+        cls = system_class(row.system)
+        return (cls() if row.system == "chance" else cls(plan.corpus)), None, {}
+    from towhom.persistence import load_model
+    from towhom.training.loop import train
+
+    system = _SAME_MODEL.get(row.system, row.system)
+    folder = plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}"
+    config = TrainingConfig(
+        system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
+    )
+    if not folder.exists():
+        train(config, plan.corpus, plan.vectors, folder, watch=watch)
+    saved = load_model(folder)
+    if saved.training["config"] != json.loads(json.dumps(asdict(config))):
+        raise TowhomError(f"{folder}: is a model with other settings; choose another folder for the models")
+    kept = ("best_epoch", "epochs", "seconds", "samples_per_second", "history")
+    training = {key: saved.training[key] for key in kept}
+    return saved.model, saved.vocabulary.ids(list(plan.corpus.vocabulary.words)), training
+
+
+def run_all(
+    rows: list[Row],
+    plan: Plan,
+    *,
+    seeds: int = 1,
+    watch: Any = None,
+    done: Callable[[Row, int, dict[str, Any]], None] = lambda row, seed, record: None,
+) -> list[dict[str, Any]]:
+    """The records of all rows and seeds, in order."""
+    records = []
+    for seed in range(seeds):
+        for row in rows:
+            record = run_row(row, plan, seed=seed, watch=watch)
+            done(row, seed, record)
+            records.append(record)
+    return records
