@@ -28,7 +28,7 @@ class Case(NamedTuple):
     """Words of two kinds, each through weights of its own."""
 
     gru: GRU
-    index: Tensor
+    tokens: Tensor
     offsets: Tensor
     words: Tensor
     others: Tensor
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
     def states(self, *, plain: bool = False) -> Tensor:
         inputs = ((self.words, self.gru.w), (self.others, self.w_other))
-        return self.gru.last_states(self.index, self.offsets, *inputs, plain=plain)
+        return self.gru.last_states(self.tokens, self.offsets, *inputs, plain=plain)
 
     def gradients(self, *, plain: bool = False) -> tuple[Tensor, ...]:
         """Of something that depends on every state differently."""
