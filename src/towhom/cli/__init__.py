@@ -17,6 +17,7 @@ COMMANDS = {
     "train": ("train", "Train a system on a corpus; resumes where it was left."),
     "evaluate": ("evaluate", "Measure a model or a baseline."),
     "reproduce": ("reproduce", "Run the grid of the paper's Table 3."),
+    "bench": ("bench", "Measure speed on this machine."),
 }
 """Command -> its module and one line of help, so that help needs no imports."""
 

@@ -1,0 +1,1 @@
+"""Benchmarks that anyone can run: everything that is compared is measured in one run, taking turns."""

@@ -1,0 +1,155 @@
+"""How fast a system trains and predicts: the fast path, the plain padded one, and the machine's own speed."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from towhom.batching import Batcher, Questions
+from towhom.corpus import Corpus, Split
+from towhom.models.neural import NeuralSelector
+from towhom.models.registry import system_class, system_config
+from towhom.nn.kernels import load_kernels
+from towhom.text.vectors import WordVectors
+from towhom.text.vocabulary import ModelVocabulary
+from towhom.training.batches import TrainingSamples
+from towhom.training.losses import selection_loss
+
+_PEAK_SIZE = 1024
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way to compute, with all that it needs."""
+
+    model: NeuralSelector
+    batcher: Batcher
+    optimizer: torch.optim.Optimizer
+
+    def step(self, samples: NDArray[np.int64], candidates: NDArray[np.uint32]) -> int:
+        """Train on a batch, the making of it included; how many samples."""
+        questions = self.batcher.questions(samples, candidates=candidates)
+        addressee = torch.from_numpy(self.batcher.answers(samples).addressee.astype(np.int64))
+        inputs = self.model.inputs(questions)
+        self.optimizer.zero_grad()
+        loss = selection_loss(self.model(inputs), inputs.present, addressee, torch.zeros_like(addressee))
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
+        self.optimizer.step()
+        return len(samples)
+
+    def predict(self, samples: NDArray[np.int64]) -> int:
+        """Score a batch; how many samples."""
+        self.model.score_many(self.batcher.questions(samples))
+        return len(samples)
+
+
+def bench_training(
+    corpus: Corpus,
+    vectors: WordVectors,
+    *,
+    system: str = "sirnn",
+    context: int = 15,
+    candidates: int = 2,
+    batch: int = 128,
+    rounds: int = 10,
+) -> dict[str, Any]:
+    """Samples a second of each way, and what share of the machine's matrix speed the fast one reaches."""
+    start = perf_counter()
+    words = list(corpus.vocabulary.words)
+    vocabulary = ModelVocabulary.of(vectors, words)
+    ids = vocabulary.ids(words)
+    paths = {}
+    for name in ("fast", "plain"):
+        plain = name == "plain"
+        config = system_config(system, {"dimensions": vectors.dimensions, "init": 0.1})
+        model: NeuralSelector = system_class(system)(config, vocabulary.matrix, plain=plain)
+        model.init_weights(torch.Generator().manual_seed(0))
+        batcher = Batcher(corpus, context=context, candidates=candidates, words=ids, distinct=not plain)
+        optimizer = torch.optim.Adam(model.parameters(), fused=True)
+        paths[name] = Path(model, batcher, optimizer)
+    samples = TrainingSamples(corpus, context=context, candidates=candidates, batch=batch, run=16, seed=0)
+    batches, choose = samples.batches(0), samples.candidates(0)
+    torch.set_flush_denormal(True)
+    first = batches[0]
+    paths["fast"].step(first, choose(first))
+    ready = perf_counter() - start
+    paths["plain"].step(first, choose(first))
+    seconds = dict.fromkeys(("fast", "plain", "predict", "peak"), 0.0)
+    done = dict.fromkeys(seconds, 0)
+    questions = []
+    dev = corpus.samples_of(Split.DEV)
+    square = torch.randn(_PEAK_SIZE, _PEAK_SIZE)
+    # A few batches of each in turn, so that whatever else the machine does slows all alike.
+    for turn in range(rounds):
+        for name, count in (("fast", 8), ("plain", 1)):
+            chosen = [batches[(turn * 8 + i + 1) % len(batches)] for i in range(count)]
+            begin = perf_counter()
+            for each in chosen:
+                done[name] += paths[name].step(each, choose(each))
+            seconds[name] += perf_counter() - begin
+            if name == "fast":
+                questions += [
+                    paths[name].batcher.questions(each, candidates=choose(each)) for each in chosen[:1]
+                ]
+        begin = perf_counter()
+        for i in range(4):
+            done["predict"] += paths["fast"].predict(np.take(dev, range(i * 512, i * 512 + 512), mode="wrap"))
+        seconds["predict"] += perf_counter() - begin
+        begin = perf_counter()
+        for _ in range(4):
+            square @ square
+        seconds["peak"] += perf_counter() - begin
+        done["peak"] += 4 * 2 * _PEAK_SIZE**3
+    rates = {name: done[name] / seconds[name] for name in seconds}
+    operations = float(np.mean([_operations(q, vectors.dimensions, 50) / len(q) for q in questions]))
+    return {
+        "system": system,
+        "context": context,
+        "batch": batch,
+        "dimensions": vectors.dimensions,
+        "threads": torch.get_num_threads(),
+        "kernels": load_kernels(50) is not None,
+        "seconds_to_first_batch": round(ready, 2),
+        "train_samples_per_second": round(rates["fast"]),
+        "plain_samples_per_second": round(rates["plain"]),
+        "ratio": round(rates["fast"] / rates["plain"], 1),
+        "predict_samples_per_second": round(rates["predict"]),
+        "matmul_gflops": round(rates["peak"] / 1e9, 1),
+        "share_of_peak": round(rates["fast"] * operations / rates["peak"], 3),
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "in_a_batch": {
+            "utterances": round(float(np.mean([len(q.offsets) - 1 for q in questions]))),
+            "tokens": round(float(np.mean([len(q.tokens) for q in questions]))),
+            "distinct_words": round(float(np.mean([len(np.unique(q.tokens)) for q in questions]))),
+        },
+    }
+
+
+def _operations(questions: Questions, dimensions: int, hidden: int) -> float:
+    """Floating-point operations that SI-RNN's forward and backward pass need for a batch, products alone.
+
+    A product forward costs two more backward, but for the word vectors, which are fixed: they cost one.
+    """
+    square = hidden * hidden
+    words, tokens = len(np.unique(questions.tokens)), len(questions.tokens)
+    utterances = len(questions.offsets) - 1
+    steps = int((questions.sender >= 0).sum())
+    addressed = int((questions.addressee >= 0).sum())
+    observers = float(
+        (questions.participants[:, None] - 1 - (questions.addressee >= 0))[questions.sender >= 0].sum()
+    )
+    forward = (
+        tokens * 3 * square
+        + utterances * 11 * square  # their part in the three units
+        + steps * (5 + 3) * square  # the sender, and what observers see of them
+        + addressed * (5 + 10) * square
+        + observers * 3 * square
+    )
+    return 2 * (3 * forward + 2 * words * dimensions * 3 * hidden)
