@@ -91,7 +91,7 @@ def test_against_a_loop(
     order = np.random.default_rng(context).permutation(len(samples))
     questions, answers = batcher.questions(order), batcher.answers(order)
     text = texts(questions, corpus)
-    wanted = [expected(*samples[number], context) for number in order]
+    wanted = [expected(document, place, context) for document, place in (samples[i] for i in order)]
     assert len(questions) == len(samples)
     for row, want in enumerate(wanted):
         missing = context - len(want.said)

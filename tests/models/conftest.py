@@ -24,9 +24,8 @@ def documents() -> list[list[Said]]:
     random = Random(7)
     first = Said("guest5", "guest2", "north pond", ("marsh", "oasis grove"), 1)
     sizes = ((6, 1), (40, 3), (60, 16))
-    return [
-        [first, *random_document(random, lines=lines, people=people, candidates=3)] for lines, people in sizes
-    ]
+    chats = [random_document(random, lines=lines, people=people, candidates=3) for lines, people in sizes]
+    return [*([first, *chat] for chat in chats), random_document(random, lines=9, people=1, candidates=3)]
 
 
 @pytest.fixture(scope="session")
