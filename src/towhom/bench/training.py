@@ -15,7 +15,7 @@ from towhom.batching import Batcher, Questions
 from towhom.corpus import Corpus, Split
 from towhom.models.neural import NeuralSelector
 from towhom.models.registry import system_class, system_config
-from towhom.nn.kernels import load_kernels
+from towhom.nn.kernels import keep_memory, load_kernels
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.batches import TrainingSamples
@@ -77,6 +77,7 @@ def bench_training(
     samples = TrainingSamples(corpus, context=context, candidates=candidates, batch=batch, run=16, seed=0)
     batches, choose = samples.batches(0), samples.candidates(0)
     torch.set_flush_denormal(True)
+    keep_memory()
     first = batches[0]
     paths["fast"].step(first, choose(first))
     ready = perf_counter() - start

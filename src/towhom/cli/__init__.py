@@ -16,6 +16,7 @@ COMMANDS = {
     "vectors": ("vectors", "Word vectors for a corpus, from a published file or trained on it."),
     "train": ("train", "Train a system on a corpus; resumes where it was left."),
     "evaluate": ("evaluate", "Measure a model or a baseline."),
+    "cases": ("cases", "Show what each system selects, sample by sample."),
     "reproduce": ("reproduce", "Run the grid of the paper's Table 3."),
     "bench": ("bench", "Measure speed on this machine."),
 }

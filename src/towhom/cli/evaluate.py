@@ -57,7 +57,7 @@ def evaluate(
 
     Accuracies are in percent; intervals are of 95 % by resampling documents.
     """
-    with _opened(data) as (corpus, split):
+    with open_data(data) as (corpus, split):
         sizes = sorted(corpus.samples.candidates)
         chosen = candidates or (2 if 2 in sizes else sizes[0] if sizes else 2)
         outcomes = _measure(system, corpus, split, context, chosen, rule)
@@ -72,7 +72,7 @@ def evaluate(
 
 
 @contextmanager
-def _opened(data: str) -> Iterator[tuple[Corpus, Split | None]]:
+def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
     """The corpus and split that `--data` names; a file is made into a corpus for the while."""
     name, _, split = data.rpartition(":")
     if name and split in [each.value for each in Split]:
@@ -87,7 +87,7 @@ def _opened(data: str) -> Iterator[tuple[Corpus, Split | None]]:
 def _measure(
     system: str, corpus: Corpus, split: Split | None, context: int | None, candidates: int, rule: str | None
 ) -> Outcomes:
-    selector, trained_context, words = _system(system, corpus)
+    selector, trained_context, words = load_system(system, corpus)
     return run(
         selector,
         corpus,
@@ -99,7 +99,7 @@ def _measure(
     )
 
 
-def _system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
+def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
     """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
     if name in _BASELINES:
         cls = system_class(name)

@@ -18,6 +18,7 @@ from towhom.errors import ConfigError, CorpusError, TrainingError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.neural import Inputs, NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
+from towhom.nn.kernels import keep_memory
 from towhom.persistence import save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
@@ -130,6 +131,7 @@ class Run:
             )
         # Tiny weights make gradients that are too small for a float's full precision, and slow.
         torch.set_flush_denormal(True)
+        keep_memory()
         while not self._finished():
             self._epoch()
         self.model.load_state_dict(self.best)
