@@ -10,7 +10,9 @@ import pytest
 from tests.models.chats import PEOPLE, Said, word_vectors, write_corpus
 from tests.nn.conftest import one_thread as one_thread
 from towhom.corpus import Corpus, Split
+from towhom.persistence import WEIGHTS
 from towhom.text.vectors import WordVectors
+from towhom.training.config import TrainingConfig
 
 QUESTIONS = ("where", "when", "who")
 ANSWERS = {"where": "here", "when": "now", "who": "me"}
@@ -50,3 +52,21 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "model"
+
+
+@pytest.fixture
+def config() -> TrainingConfig:
+    """Small and quick."""
+    return TrainingConfig(
+        settings={"hidden": 7, "init": 0.3},
+        context=4,
+        batch=16,
+        run=4,
+        learning_rate=0.01,
+        weight_decay=0.0,
+        epochs=3,
+    )
+
+
+def weights(model: Path) -> bytes:
+    return (model / WEIGHTS).read_bytes()

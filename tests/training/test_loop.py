@@ -1,0 +1,234 @@
+"""Training: it learns, it is repeatable, it stops in time, and it says what is wrong before it starts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.models.chats import random_document, write_corpus
+from tests.models.systems import NEURAL
+from tests.training.conftest import quiz, weights
+from towhom.corpus import Corpus, Split
+from towhom.errors import ConfigError, CorpusError
+from towhom.evaluation.evaluator import evaluate, summary
+from towhom.models.chance import Chance
+from towhom.models.registry import SYSTEMS
+from towhom.persistence import TRAINING, load_model
+from towhom.selection import Rule
+from towhom.text.vectors import WordVectors
+from towhom.training import loop
+from towhom.training.config import TrainingConfig
+from towhom.training.loop import Step, Watch, train
+
+
+def on_dev(model: Path, corpus: Corpus) -> dict[str, Any]:
+    """What a saved model comes to."""
+    saved = load_model(model)
+    words = saved.vocabulary.ids(list(corpus.vocabulary.words))
+    outcomes = evaluate(saved.model, corpus, Split.DEV, context=saved.context, candidates=2, words=words)
+    return summary(outcomes)
+
+
+@pytest.mark.parametrize("system", ["sirnn", "dynamic-rnn"])
+def test_learns_a_rule(
+    system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    chance = summary(evaluate(Chance(), corpus, Split.DEV, context=4, candidates=2))
+    trained = train(replace(config, system=system, epochs=8), corpus, vectors, out)
+    assert chance["adr_res"] < 10
+    assert trained["dev"]["adr"] > 80
+    assert trained["dev"]["res"] > 75
+    assert trained["dev"]["adr_res"] > 70
+    assert trained["history"][-1]["loss"] < trained["history"][0]["loss"] / 2
+
+
+@pytest.mark.parametrize("false_addressee", ["hardest", "all"])
+@pytest.mark.parametrize("system", NEURAL)
+def test_every_system_is_saved_as_it_was_measured(
+    system: str, false_addressee: Any, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    config = replace(config, system=system, false_addressee=false_addressee, epochs=1)
+    trained = train(config, corpus, vectors, out, checkpoint_seconds=0)
+    assert load_model(out).model.rule is (SYSTEMS[system].rule or load_model(out).model.rule)
+    assert on_dev(out, corpus) == trained["dev"]
+    assert not out.with_name("model.checkpoint").exists()
+    assert [path.name for path in out.parent.iterdir()] == ["model"]
+
+
+def test_the_rule_of_the_footnote_is_saved(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    train(replace(config, system="sirnn-log", epochs=1), corpus, vectors, out)
+    assert load_model(out).model.rule is Rule.JOINT_LOG
+
+
+def test_record(config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path) -> None:
+    trained = train(config, corpus, vectors, out)
+    assert json.loads((out / TRAINING).read_text("utf-8")) == trained
+    assert trained["config"]["learning_rate"] == 0.01
+    assert trained["corpus"]["hash"] == corpus.manifest["hash"]
+    assert trained["corpus"]["training_samples"] > 300
+    assert trained["vectors"] == {"seed": 0}
+    assert [measured["epoch"] for measured in trained["history"]] == [1, 2, 3]
+    best = max(measured["dev"]["adr_res"] for measured in trained["history"])
+    assert trained["dev"]["adr_res"] == best
+    assert trained["history"][trained["best_epoch"] - 1]["dev"] == trained["dev"]
+    assert on_dev(out, corpus) == trained["dev"]
+
+
+def test_words_that_only_dev_has_are_unknown(
+    config: TrainingConfig, vectors: WordVectors, tmp_path: Path
+) -> None:
+    random = Random(0)
+    strange = [said._replace(text="birch") for said in quiz(random, rounds=5)]
+    plain = [[s._replace(text=s.text.replace("birch", "")) for s in quiz(random, rounds=9)] for _ in range(2)]
+    corpus = write_corpus(tmp_path, {Split.TRAIN: plain, Split.DEV: [strange]})
+    train(replace(config, epochs=1), corpus, vectors, tmp_path / "model")
+    words = load_model(tmp_path / "model").vocabulary.words
+    assert "amber" in words
+    assert "birch" not in words
+
+
+def test_the_seed_decides(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path
+) -> None:
+    for name, seed in (("one", 3), ("same", 3), ("other", 4)):
+        train(replace(config, seed=seed), corpus, vectors, tmp_path / name)
+    assert weights(tmp_path / "one") == weights(tmp_path / "same")
+    assert weights(tmp_path / "one") != weights(tmp_path / "other")
+
+
+def test_stops_when_dev_gets_no_better(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    trained = train(replace(config, learning_rate=1e-12, epochs=9, patience=2), corpus, vectors, out)
+    assert (trained["best_epoch"], trained["epochs"], len(trained["history"])) == (1, 3, 3)
+
+
+def test_ten_candidates(config: TrainingConfig, vectors: WordVectors, tmp_path: Path) -> None:
+    random = Random(5)
+    documents = [random_document(random, lines=60, people=4, candidates=10) for _ in range(3)]
+    corpus = write_corpus(tmp_path, {Split.TRAIN: documents[:2], Split.DEV: documents[2:]}, candidates=10)
+    trained = train(replace(config, candidates=10, epochs=2), corpus, vectors, tmp_path / "model")
+    assert trained["dev"]["samples"] == len(corpus.samples_of(Split.DEV))
+    assert 0 < trained["dev"]["mrr"] < 1
+
+
+def test_watchers_are_told(config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path) -> None:
+    steps: list[Step] = []
+    epochs: list[dict[str, Any]] = []
+    trained = train(config, corpus, vectors, out, watch=Watch(steps.append, epochs.append))
+    assert epochs == trained["history"]
+    batches = [step.batches for step in steps]
+    assert [(step.epoch, step.batch) for step in steps] == [
+        (epoch, batch)
+        for epoch in range(3)
+        for batch in range(1, batches[sum(s.epoch < epoch for s in steps)] + 1)
+    ]
+    assert all(step.loss > 0 and step.samples_per_second > 0 for step in steps)
+    assert round(steps[batches[0] - 1].loss, 5) == epochs[0]["loss"]
+
+
+class TestSaidBeforeAnyWork:
+    @pytest.fixture(autouse=True)
+    def _no_work(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delattr(loop, "ModelVocabulary")
+
+    def test_all_wrong_settings(self, corpus: Corpus, vectors: WordVectors, out: Path) -> None:
+        config = TrainingConfig(
+            settings={"hiden": 3, "hidden": 0},
+            context=0,
+            candidates=1,
+            run=0,
+            learning_rate=float("nan"),
+            weight_decay=-1,
+            clip=0,
+            epochs=0,
+            patience=0,
+            seed=-1,
+            false_addressee="some",  # type: ignore[arg-type]
+        )
+        with pytest.raises(ConfigError) as caught:
+            train(config, corpus, vectors, out)
+        assert str(caught.value).split("; ") == [
+            "context must be positive, is 0",
+            "run must be positive, is 0",
+            "learning_rate must be positive, is nan",
+            "clip must be positive, is 0",
+            "epochs must be positive, is 0",
+            "patience must be positive, is 0",
+            "candidates must be 2 or more, is 1",
+            "weight_decay must not be negative, is -1",
+            "seed must not be negative, is -1",
+            "false_addressee must be hardest or all, is 'some'",
+            "hiden is no setting of sirnn",
+            "known are dimensions, hidden, init, shared, joint",
+            "hidden must be positive, is 0",
+        ]
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"batch": 100}, r"batch \(100\) must be a multiple of run \(16\)"),
+            ({"batch": -16}, "batch must be positive, is -16"),
+            ({"system": "recent-tfidf"}, "recent-tfidf learns nothing; it can be evaluated as it is"),
+            ({"system": "rnn"}, "there is no system 'rnn'; known are"),
+        ],
+    )
+    def test_wrong_setting(
+        self, changes: dict[str, Any], message: str, corpus: Corpus, vectors: WordVectors, out: Path
+    ) -> None:
+        with pytest.raises(ConfigError, match=message):
+            train(TrainingConfig(**changes), corpus, vectors, out)
+        assert not list(out.parent.iterdir())
+
+    def test_no_such_candidates(
+        self, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+    ) -> None:
+        with pytest.raises(CorpusError, match="its samples have 2 candidates, not 10"):
+            train(replace(config, candidates=10), corpus, vectors, out)
+
+    @pytest.mark.parametrize(("missing", "split"), [("train", Split.DEV), ("dev", Split.TRAIN)])
+    def test_no_samples(
+        self, missing: str, split: Split, config: TrainingConfig, vectors: WordVectors, tmp_path: Path
+    ) -> None:
+        corpus = write_corpus(tmp_path, {split: [quiz(Random(0), rounds=9)]})
+        with pytest.raises(
+            CorpusError, match=f"there are no samples for {missing} in it; see towhom corpus stats"
+        ):
+            train(config, corpus, vectors, tmp_path / "model")
+
+    def test_too_much_context(
+        self, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+    ) -> None:
+        with pytest.raises(CorpusError, match="there are no samples for train"):
+            train(replace(config, context=10_000), corpus, vectors, out)
+
+    @pytest.mark.parametrize("kind", ["folder", "file"])
+    def test_a_place_that_is_taken(
+        self, kind: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+    ) -> None:
+        note = out / "note.txt" if kind == "folder" else out
+        note.parent.mkdir(exist_ok=True)
+        note.write_text("keep me")
+        with pytest.raises(
+            ConfigError, match="model: is there already and is no model; choose another folder"
+        ):
+            train(config, corpus, vectors, out)
+        assert note.read_text() == "keep me"
+
+
+def test_an_older_model_is_replaced(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    train(replace(config, epochs=1), corpus, vectors, out)
+    first = weights(out)
+    train(replace(config, epochs=1, seed=9), corpus, vectors, out)
+    assert weights(out) != first
+    assert np.isfinite(on_dev(out, corpus)["adr_res"])
