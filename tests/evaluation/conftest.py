@@ -1,0 +1,5 @@
+"""One thread, as everywhere."""
+
+from __future__ import annotations
+
+from tests.nn.conftest import one_thread as one_thread

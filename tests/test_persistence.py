@@ -1,0 +1,211 @@
+"""Models on disk: what comes back, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from tests.models.chats import word_vectors
+from tests.models.systems import neural
+from towhom import __version__
+from towhom.errors import ModelFormatError
+from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS, load_model, save_model
+from towhom.selection import Rule
+from towhom.text.vocabulary import ModelVocabulary
+
+VOCABULARY = ModelVocabulary.of(word_vectors(4, known=("tea", "größe", "☕")), ("tea", "größe", "☕"))
+DEV = {"samples": 1234, "adr": 70.5, "res": 80.25, "adr_res": 60.0}
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    model = neural("sirnn", VOCABULARY)
+    save_model(tmp_path / "m", model, VOCABULARY, system="sirnn", context=15, training={"dev": DEV})
+    return tmp_path / "m"
+
+
+def edit(path: Path, change: Edit) -> None:
+    config = json.loads(path.read_text("utf-8"))
+    change(config)
+    path.write_text(json.dumps(config), "utf-8")
+
+
+class TestRoundTrip:
+    def test_all_that_was_saved(self, folder: Path) -> None:
+        loaded = load_model(folder)
+        model = neural("sirnn", VOCABULARY)
+        assert loaded.context == 15
+        assert loaded.training == {"dev": DEV}
+        assert loaded.vocabulary.words == VOCABULARY.words
+        assert np.array_equal(loaded.vocabulary.matrix, VOCABULARY.matrix)
+        assert np.array_equal(loaded.model.get_buffer("vectors"), VOCABULARY.matrix)
+        assert loaded.model.config == model.config
+        assert (loaded.model.rule, loaded.model.max_words) == (Rule.JOINT, 20)
+        assert not loaded.model.training
+        for name, value in model.state_dict().items():
+            assert torch.equal(loaded.model.state_dict()[name], value)
+
+    def test_how_it_chooses(self, tmp_path: Path) -> None:
+        model = neural("dynamic-rnn", VOCABULARY)
+        model.rule, model.max_words = Rule.JOINT_LOG, None
+        save_model(tmp_path / "m", model, VOCABULARY, system="dynamic-rnn", context=5, training={})
+        loaded = load_model(tmp_path / "m").model
+        assert (loaded.rule, loaded.max_words) == (Rule.JOINT_LOG, None)
+
+    def test_files(self, folder: Path) -> None:
+        assert {path.name for path in folder.iterdir()} == {CONFIG, WEIGHTS, WORDS, TRAINING, CARD}
+        config = json.loads((folder / CONFIG).read_text("utf-8"))
+        assert (config["format"], config["version"], config["towhom"]) == ("towhom-model", 1, __version__)
+        assert (config["system"], config["settings"]["hidden"]) == ("sirnn", 7)
+        assert json.loads((folder / WORDS).read_text("utf-8")) == ["tea", "größe", "☕"]
+
+    def test_card(self, folder: Path) -> None:
+        card = (folder / CARD).read_text("utf-8")
+        assert card.startswith("# SI-RNN\n")
+        assert "from 15 messages of context" in card
+        assert "On 1,234 development samples: ADR 70.50, RES 80.25, ADR-RES 60.00." in card
+
+    def test_what_makes_the_system_is_not_repeated(self, tmp_path: Path) -> None:
+        model = neural("sirnn-shared", VOCABULARY)
+        save_model(tmp_path / "m", model, VOCABULARY, system="sirnn-shared", context=5, training={})
+        assert "shared" not in json.loads((tmp_path / "m" / CONFIG).read_text("utf-8"))["settings"]
+        assert load_model(tmp_path / "m").model.config == model.config
+
+    def test_saved_again(self, folder: Path) -> None:
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        (folder / "left-over").write_text("of something else")
+        model = neural("sirnn", VOCABULARY)
+        save_model(folder, model, VOCABULARY, system="sirnn", context=15, training={"dev": DEV})
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+    def test_what_is_for_people_is_not_needed(self, folder: Path) -> None:
+        (folder / TRAINING).unlink()
+        (folder / CARD).unlink()
+        (folder / "notes.txt").write_text("ignored")
+        assert load_model(folder).training == {}
+
+
+class TestNoModel:
+    def test_nowhere(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelFormatError, match="nowhere: there is no such folder"):
+            load_model(tmp_path / "nowhere")
+
+    def test_a_file(self, folder: Path) -> None:
+        with pytest.raises(ModelFormatError, match="there is no such folder"):
+            load_model(folder / CONFIG)
+
+    def test_garbage(self, tmp_path: Path) -> None:
+        (tmp_path / "holiday.jpg").write_bytes(b"\xff\xd8\xff")
+        with pytest.raises(
+            ModelFormatError,
+            match=r"no model: it has no config\.json, no model\.safetensors, no vocab\.json$",
+        ):
+            load_model(tmp_path)
+
+    @pytest.mark.parametrize("name", [CONFIG, WEIGHTS, WORDS])
+    def test_a_part_is_missing(self, folder: Path, name: str) -> None:
+        (folder / name).unlink()
+        with pytest.raises(ModelFormatError, match=f"this is no model: it has no {name}$"):
+            load_model(folder)
+
+    @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "null"])
+    def test_another_config(self, folder: Path, text: str) -> None:
+        (folder / CONFIG).write_text(text)
+        with pytest.raises(
+            ModelFormatError, match=r"config\.json: this is not the configuration of a towhom model"
+        ):
+            load_model(folder)
+
+    @pytest.mark.parametrize("version", [2, 0, None, "1"])
+    def test_another_version(self, folder: Path, version: object) -> None:
+        edit(folder / CONFIG, lambda config: config.update(version=version))
+        with pytest.raises(
+            ModelFormatError, match=rf"has format version {version}, this towhom \(.*\) reads version 1"
+        ):
+            load_model(folder)
+
+
+class TestDamaged:
+    @pytest.mark.parametrize("name", [CONFIG, WORDS, TRAINING])
+    @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe"])
+    def test_text(self, folder: Path, name: str, content: bytes) -> None:
+        (folder / name).write_bytes(content)
+        with pytest.raises(ModelFormatError, match=rf"{name}: cannot be read \("):
+            load_model(folder)
+
+    @pytest.mark.parametrize("length", [0, 7, -1])
+    def test_weights(self, folder: Path, length: int) -> None:
+        whole = (folder / WEIGHTS).read_bytes()
+        (folder / WEIGHTS).write_bytes(whole[:length])
+        with pytest.raises(ModelFormatError, match=r"model\.safetensors: the weights cannot be read \("):
+            load_model(folder)
+
+    @pytest.mark.parametrize("words", [{"tea": 1}, 3, ["tea", 3, "milk"]])
+    def test_words(self, folder: Path, words: object) -> None:
+        (folder / WORDS).write_text(json.dumps(words))
+        with pytest.raises(ModelFormatError, match=r"vocab\.json: expected a list of words"):
+            load_model(folder)
+
+    @pytest.mark.parametrize("key", ["system", "settings", "context", "max_words", "rule"])
+    def test_a_key_is_missing(self, folder: Path, key: str) -> None:
+        edit(folder / CONFIG, lambda config: config.pop(key))
+        with pytest.raises(ModelFormatError, match=rf"config\.json: there is no '{key}' in it"):
+            load_model(folder)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"system": "rnn"}, "there is no system 'rnn'"),
+            ({"rule": "dice"}, "'dice' is not a valid Rule"),
+            ({"context": "long"}, "invalid literal for int"),
+            ({"settings": {"size": 3}}, "size is no setting of sirnn"),
+            ({"settings": []}, "'list' object has no attribute 'items'"),
+            ({"settings": {"dimensions": 9, "hidden": 7}}, "vectors have 4 dimensions, the model wants 9"),
+        ],
+    )
+    def test_a_value_is_wrong(self, folder: Path, change: dict[str, Any], message: str) -> None:
+        edit(folder / CONFIG, lambda config: config.update(change))
+        with pytest.raises(ModelFormatError, match=rf"config\.json: {message}"):
+            load_model(folder)
+
+
+class TestPartsThatDoNotFit:
+    def test_weights_of_another_size(self, folder: Path) -> None:
+        edit(folder / CONFIG, lambda config: config["settings"].update(hidden=9))
+        with pytest.raises(
+            ModelFormatError,
+            match=r"(?s)model\.safetensors: the weights do not fit the configuration: .*mismatch for w_a",
+        ):
+            load_model(folder)
+
+    def test_weights_of_another_system(self, folder: Path) -> None:
+        edit(folder / CONFIG, lambda config: config.update(system="sirnn-shared"))
+        edit(folder / CONFIG, lambda config: config["settings"].pop("shared"))
+        with pytest.raises(ModelFormatError, match=r"(?s)do not fit the configuration: .*observer"):
+            load_model(folder)
+
+    def test_words_and_vectors(self, folder: Path) -> None:
+        (folder / WORDS).write_text('["tea", "milk"]')
+        with pytest.raises(
+            ModelFormatError, match="there are 2 words and 4 vectors; expected one more vector than words"
+        ):
+            load_model(folder)
+
+    @pytest.mark.parametrize("vectors", [None, np.zeros(4, np.float32)])
+    def test_no_vectors(self, folder: Path, vectors: np.ndarray[Any, np.dtype[np.float32]] | None) -> None:
+        weights = load_file(folder / WEIGHTS)
+        del weights["vectors"]
+        save_file(weights if vectors is None else {**weights, "vectors": vectors}, folder / WEIGHTS)
+        with pytest.raises(
+            ModelFormatError, match=r"model\.safetensors: there is no matrix of word vectors in it"
+        ):
+            load_model(folder)
