@@ -28,7 +28,7 @@ def run(
         [sys.executable, "-m", *launcher, "towhom", "train", str(out), *flags],
         capture_output=True,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"},
     )
     assert done.returncode == 0, done.stderr
     return load_file(out / WEIGHTS)
@@ -40,9 +40,8 @@ def test_two_processes_end_with_the_weights_of_one(
     saved = tmp_path / "vectors"
     vectors.save(saved)
     alone = run(tmp_path / "one", corpus, saved)
-    launcher = ("accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1")
-    quiet = ("--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "-m")
-    together = run(tmp_path / "two", corpus, saved, *launcher, *quiet)
+    launcher = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m")
+    together = run(tmp_path / "two", corpus, saved, *launcher)
     processes = [json.loads((tmp_path / name / TRAINING).read_text())["processes"] for name in ("one", "two")]
     assert processes == [1, 2]
     assert together.keys() == alone.keys()

@@ -39,8 +39,19 @@ _DEFAULT = TrainingConfig()
 @click.option("--weight-decay", default=_DEFAULT.weight_decay, show_default=True, help="L2.")
 @click.option("--epochs", default=_DEFAULT.epochs, show_default=True, help="At most.")
 @click.option("--patience", default=_DEFAULT.patience, show_default=True, help="Epochs without a better dev.")
+@click.option(
+    "--tensorboard", type=_FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."
+)
 @click.option("--seed", default=_DEFAULT.seed, show_default=True, help="For all that is random.")
-def train(out: Path, folder: Path, vectors: Path, hidden: int, init: float, **options: Any) -> None:
+def train(
+    out: Path,
+    folder: Path,
+    vectors: Path,
+    hidden: int,
+    init: float,
+    tensorboard: Path | None,
+    **options: Any,
+) -> None:
     """Train a system and write the best model to the folder OUT.
 
     A run that was interrupted or killed goes on where it was when the same command is given again, and ends
@@ -52,6 +63,10 @@ def train(out: Path, folder: Path, vectors: Path, hidden: int, init: float, **op
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     config = TrainingConfig(settings={"hidden": hidden, "init": init}, **options)
+    writer = None
+    if tensorboard is not None:
+        logs = require("torch.utils.tensorboard", extra="tensorboard", purpose="writing TensorBoard logs")
+        writer = logs.SummaryWriter(str(tensorboard))
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(30),
@@ -65,9 +80,15 @@ def train(out: Path, folder: Path, vectors: Path, hidden: int, init: float, **op
         def step(step: Step) -> None:
             state = f"loss {step.loss:.4f}, {step.samples_per_second:,.0f} samples/s"
             bar.update(task, completed=step.batch, total=step.batches, epoch=step.epoch + 1, state=state)
+            if writer is not None:
+                writer.add_scalar("loss", step.loss, step.epoch * step.batches + step.batch)
 
         def epoch(measured: dict[str, Any]) -> None:
             dev = measured["dev"]
+            if writer is not None:
+                for metric in ("adr", "res", "adr_res"):
+                    writer.add_scalar(f"dev/{metric}", dev[metric], measured["epoch"])
+                writer.flush()
             console.print(
                 f"epoch {measured['epoch']:2}  loss {measured['loss']:.4f}  dev ADR {dev['adr']:.2f}  "
                 f"RES {dev['res']:.2f}  ADR-RES {dev['adr_res']:.2f}"

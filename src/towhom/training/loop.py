@@ -1,4 +1,8 @@
-"""The training loop: one for every system, one process or many, from the start or from where it was left."""
+"""The training loop: one for every system, from the start or from where it was left.
+
+It runs on a CPU, a GPU, or in many processes that share each batch: Accelerate takes care of devices and of
+the exchange of gradients (`accelerate launch -m towhom train ...`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate import Accelerator
 from torch import Tensor
 
 from towhom.batching import Batcher
@@ -122,6 +127,8 @@ class Run:
         }
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
+        self.accelerator = Accelerator()
+        self.model.to(self.accelerator.device)
 
     def train(self) -> dict[str, Any]:
         """Go through the epochs, keep the best, write it."""
@@ -129,6 +136,8 @@ class Run:
             self.progress, self.best = load_checkpoint(
                 self.checkpoint, self.model, self.optimizer, self.identity
             )
+        # In one process this is the model itself; in many, it exchanges gradients with its likes.
+        self.shared = self.accelerator.prepare_model(self.model)
         # Tiny weights make gradients that are too small for a float's full precision, and slow.
         torch.set_flush_denormal(True)
         keep_memory()
@@ -141,6 +150,7 @@ class Run:
             "config": asdict(self.config),
             "corpus": {"hash": self.corpus.manifest["hash"], "training_samples": len(self.samples)},
             "vectors": dict(self.identity["vectors"]),
+            "processes": self.accelerator.num_processes,
             "dev": best["dev"],
             "best_epoch": self.progress.best_epoch + 1,
             "epochs": self.progress.epoch,
@@ -148,15 +158,17 @@ class Run:
             "samples_per_second": round(self.progress.samples / max(self.progress.seconds, 1e-9)),
             "history": self.progress.history,
         }
-        save_model(
-            self.out,
-            self.model,
-            self.vocabulary,
-            system=self.config.system,
-            context=self.config.context,
-            training=training,
-        )
-        self.checkpoint.unlink(missing_ok=True)
+        if self.accelerator.is_main_process:
+            save_model(
+                self.out,
+                self.model,
+                self.vocabulary,
+                system=self.config.system,
+                context=self.config.context,
+                training=training,
+            )
+            self.checkpoint.unlink(missing_ok=True)
+        self.accelerator.wait_for_everyone()
         return training
 
     def _finished(self) -> bool:
@@ -170,19 +182,25 @@ class Run:
         batches = self.samples.batches(progress.epoch)
         candidates = self.samples.candidates(progress.epoch)
 
+        processes, mine = self.accelerator.num_processes, self.accelerator.process_index
+
         def make(number: int) -> tuple[Inputs, Tensor]:
             samples = batches[number]
+            if len(samples) >= processes:  # a batch too small to share is everybody's
+                samples = np.array_split(samples, processes)[mine]
             questions = self.batcher.questions(samples, candidates=candidates(samples))
             addressee = self.batcher.answers(samples).addressee
-            return self.model.inputs(questions), torch.from_numpy(addressee.astype(np.int64))
+            truth = torch.from_numpy(addressee.astype(np.int64)).to(self.accelerator.device)
+            return self.model.inputs(questions), truth
 
         self.model.train()
         saved = start = perf_counter()
         done = 0
         for inputs, addressee in ahead(make, progress.batch, len(batches)):
-            progress.loss += self._step(inputs, addressee)
+            size = len(batches[progress.batch])
+            progress.loss += self._step(inputs, addressee, size)
             progress.batch += 1
-            done += len(addressee)
+            done += size
             now = perf_counter()
             self.watch.step(
                 Step(
@@ -203,18 +221,25 @@ class Run:
         self._measure(len(batches))
         self._save(progress)
 
-    def _step(self, inputs: Inputs, addressee: Tensor) -> float:
+    def _step(self, inputs: Inputs, addressee: Tensor, size: int) -> float:
+        """Learn from a batch of so many samples, of which this process may have a part; the mean loss."""
         self.optimizer.zero_grad()
         loss = selection_loss(
-            self.model(inputs),
+            self.shared(inputs),
             inputs.present,
             addressee,
             torch.zeros_like(addressee),  # the true response is the first of two
             false=self.config.false_addressee,
         )
-        value = float(loss.detach())
+        if self.accelerator.num_processes > 1:
+            # Gradients are averaged over processes, whose parts may differ by a sample.
+            shared = size >= self.accelerator.num_processes
+            loss = loss * (len(addressee) * self.accelerator.num_processes / size if shared else 1.0)
+            value = float(self.accelerator.gather(loss.detach()).mean())
+        else:
+            value = float(loss.detach())
         self._must_be_finite("loss", value)
-        loss.backward()  # type: ignore[no-untyped-call]
+        self.accelerator.backward(loss)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self._must_be_finite("gradient's norm", float(norm))
         self.optimizer.step()
@@ -256,7 +281,8 @@ class Run:
         progress.epoch, progress.batch, progress.loss = progress.epoch + 1, 0, 0.0
 
     def _save(self, progress: Progress) -> None:
-        save_checkpoint(self.checkpoint, self.model, self.optimizer, self.best, progress, self.identity)
+        if self.accelerator.is_main_process:
+            save_checkpoint(self.checkpoint, self.model, self.optimizer, self.best, progress, self.identity)
 
 
 def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:

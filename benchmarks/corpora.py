@@ -1,6 +1,6 @@
 """The statistics tables of the corpora that we train and measure on, as a page with its record.
 
-    python benchmarks/statistics.py ../shared/data CORPORA docs/results
+    python benchmarks/corpora.py ../shared/data CORPORA docs/results
 
 Builds (or finds up to date) in the folder CORPORA: `ubuntu-irc` with the split of its authors, and the two
 channels of `web-irc`, split by time, alone and together. Writes corpora.md and corpora.json.
@@ -40,7 +40,7 @@ def main() -> None:
     """Build, describe, write."""
     data, corpora, out = map(Path, sys.argv[1:4])
     record: dict[str, Any] = {**circumstances(), "corpora": {}}
-    page = ["# The corpora", "", "Made by `benchmarks/statistics.py`; the record is `corpora.json`.", ""]
+    page = ["# The corpora", "", "Made by `benchmarks/corpora.py`; the record is `corpora.json`.", ""]
     for name, arguments in BUILDS.items():
         located = [str(data / argument) if "/" in argument else argument for argument in arguments]
         folder = corpora / name
