@@ -132,8 +132,8 @@ def _selector(
     saved = load_model(folder)
     if saved.training["config"] != json.loads(json.dumps(asdict(config))):
         raise TowhomError(f"{folder}: is a model with other settings; choose another folder for the models")
-    kept = ("best_epoch", "epochs", "seconds", "samples_per_second", "history")
-    training = {key: saved.training[key] for key in kept}
+    kept = ("commit", "changed", "date", "best_epoch", "epochs", "seconds", "samples_per_second", "history")
+    training = {key: saved.training[key] for key in kept if key in saved.training}
     return saved.model, saved.vocabulary.ids(list(plan.corpus.vocabulary.words)), training
 
 
