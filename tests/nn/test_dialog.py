@@ -144,16 +144,23 @@ def test_without_any_message_nothing_happens() -> None:
 
 @pytest.mark.parametrize("hidden", [7, 50])
 def test_the_number_of_threads_changes_nothing(hidden: int) -> None:
-    steps = random_steps(23, 8, 5, seed=3)
+    """In what the kernel computes; gradients of weights are torch's sums, which it may cut differently."""
+    steps = random_steps(64, 15, 9, seed=3)
     of = units(hidden, torch.float32)
-    states = dialog.final_states(*of, steps, 5)
+    states = dialog.final_states(*of, steps, 9)
     wanted = gradients(states, of)
+    rows = [
+        index for index, name in enumerate(name for unit in of for name in unit._fields) if name == "rows"
+    ]
+    assert len(rows) == 3
     for threads in (2, 3, 5, 64):
         torch.set_num_threads(threads)
-        again = dialog.final_states(*of, steps, 5)
+        again = dialog.final_states(*of, steps, 9)
         assert torch.equal(again, states)
-        for found, want in zip(gradients(again, of), wanted, strict=True):
-            assert torch.equal(found, want)
+        found = gradients(again, of)
+        assert all(torch.equal(found[index], wanted[index]) for index in rows)
+        for ours, theirs in zip(found, wanted, strict=True):
+            assert_close(ours, theirs, rtol=1e-4, atol=1e-3)
 
 
 def test_backward_goes_once() -> None:

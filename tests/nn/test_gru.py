@@ -85,15 +85,18 @@ def test_kernel_packed_and_padded_agree(hidden: int, lengths: list[int]) -> None
 
 @pytest.mark.parametrize("hidden", [7, 50])
 def test_the_number_of_threads_changes_nothing(hidden: int) -> None:
+    """In what the kernel computes; gradients of weights are torch's sums, which it may cut differently."""
     if load_kernels(hidden) is None:
         pytest.skip("there is no compiler")
-    one = case(hidden, LENGTHS["many"])
+    one = case(hidden, LENGTHS["many"] * 10)
     states, gradients = one.states(), one.gradients()
     for threads in (2, 3, 5, 64):
         torch.set_num_threads(threads)
         assert torch.equal(one.states(), states)
-        for found, want in zip(one.gradients(), gradients, strict=True):
-            assert torch.equal(found, want)
+        found = one.gradients()
+        assert torch.equal(found[2], gradients[2])  # of the words
+        for ours, theirs in zip(found, gradients, strict=True):
+            assert_close(ours, theirs, rtol=1e-4, atol=1e-3)
 
 
 def test_backward_twice_gives_the_same() -> None:
