@@ -134,7 +134,7 @@ class TestStats:
 
     def test_markdown_beside_the_paper(self, run: Run, built: Path) -> None:
         lines = run("corpus", "stats", built, "--markdown", "--paper").stdout.splitlines()
-        assert lines[0] == "| | train | paper | dev | paper | test | paper | total | paper |"
+        assert lines[0] == "|  | train | paper | dev | paper | test | paper | total | paper |"
         assert lines[1] == "|---|" + "---:|" * 8
         assert lines[2] == "| documents | 6 | 6,606 | 1 | 367 | 1 | 382 | 8 | 7,355 |"
         cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

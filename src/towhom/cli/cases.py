@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 
 import click
@@ -13,7 +12,8 @@ from rich.text import Text
 from towhom.chat import Conversation
 from towhom.cli.evaluate import load_system, open_data
 from towhom.cli.show import show_conversation
-from towhom.evaluation.cases import Case, Selected, System, find_cases
+from towhom.evaluation.case_pages import CHOSEN, cases_html, cases_markdown, chosen_rows
+from towhom.evaluation.cases import Case, System, find_cases
 from towhom.files import atomic_file
 
 
@@ -71,7 +71,7 @@ def cases(
         for case in found:
             _show(case, console)
         return
-    text = _html(found) if format == "html" else "\n".join(map(_markdown, found))
+    text = cases_html(found) if format == "html" else cases_markdown(found)
     if out is None:
         click.echo(text)
     else:
@@ -79,60 +79,13 @@ def cases(
             file.write(text)
 
 
-def _star(right: bool) -> str:
-    return "★ " if right else ""
-
-
 def _show(case: Case, console: Console) -> None:
     show_conversation(Conversation(case.context, f"sample {case.sample}"), console)
     console.print(Text.assemble("\nnext speaks ", (case.responder, "bold")))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("system", "addressee", "response"):
+    for title in CHOSEN:
         table.add_column(title, overflow="fold")
-    for name, chosen in case.selected.items():
-        table.add_row(name, *(Text(cell) for cell in _cells(chosen)))
-    table.add_row("truth", Text(case.addressee), Text(case.response), style="dim")
+    for cells in chosen_rows(case):
+        table.add_row(*map(Text, cells))
     console.print(table)
     console.print()
-
-
-def _cells(chosen: Selected) -> tuple[str, str]:
-    addressee = _star(chosen.right_addressee) + (chosen.addressee or "–")
-    return addressee, _star(chosen.right_response) + chosen.response
-
-
-def _markdown(case: Case) -> str:
-    def cell(text: str) -> str:
-        return text.replace("|", "\\|")
-
-    lines = [f"### Sample {case.sample}: {cell(case.responder)} speaks next", ""]
-    lines += ["| sender | addressee | utterance |", "|---|---|---|"]
-    lines += [f"| {cell(m.speaker)} | {cell(m.addressee or '–')} | {cell(m.text)} |" for m in case.context]
-    lines += ["", "| system | addressee | response |", "|---|---|---|"]
-    for name, chosen in case.selected.items():
-        lines.append(f"| {name} | " + " | ".join(map(cell, _cells(chosen))) + " |")
-    return "\n".join([*lines, f"| truth | {cell(case.addressee)} | {cell(case.response)} |", ""])
-
-
-def _html(found: list[Case]) -> str:
-    def row(*cells: str) -> str:
-        return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-
-    parts = []
-    for case in found:
-        context = "".join(row(m.speaker, m.addressee or "–", m.text) for m in case.context)
-        chosen = "".join(row(name, *_cells(each)) for name, each in case.selected.items())
-        truth = row("truth", case.addressee, case.response)
-        parts.append(
-            f"<h2>Sample {case.sample}: {html.escape(case.responder)} speaks next</h2>"
-            f"<table>{context}</table><table class=chosen>{chosen}{truth}</table>"
-        )
-    style = (
-        ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60em;"
-        "margin:2em auto;padding:0 1em}td{padding:.15em .6em;vertical-align:top}table{margin-bottom:1em}"
-        ".chosen{border-top:2px solid #8888}"
-    )
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Cases</title><style>{style}</style>'
-        f"<body>{''.join(parts)}</body></html>\n"
-    )

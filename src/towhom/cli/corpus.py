@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -18,20 +18,11 @@ from towhom.chat import Kind
 from towhom.cli.options import LOGS, echo_json, kept_kinds, reading_options, show_report
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Names, Split, SplitBy, build_corpus
 from towhom.corpus import build as building
-from towhom.corpus.stats import PUBLISHED, TOTAL, split_statistics
+from towhom.corpus.stats import TOTAL, split_statistics, statistics_table
+from towhom.pages import markdown_table
 from towhom.readers import Report
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_ROWS = {
-    "documents": "documents",
-    "messages": "messages",
-    "addressed": "addressed messages",
-    "samples": "samples",
-    "addressed_share": "share addressed",
-    "speakers_per_document": "speakers / document",
-    "messages_per_document": "messages / document",
-    "words_per_message": "words / message",
-}
 
 
 @click.group()
@@ -198,47 +189,17 @@ def stats(folder: Path, paper: bool, as_json: bool, markdown: bool) -> None:
     if as_json:
         echo_json(statistics)
         return
-    header, rows = _table(statistics, paper=paper)
+    header, rows = statistics_table(statistics, paper=paper)
     if markdown:
-        click.echo("| | " + " | ".join(header) + " |")
-        click.echo("|---|" + "---:|" * len(header))
-        for title, cells in rows:
-            click.echo(f"| {title} | " + " | ".join(cells) + " |")
+        click.echo(markdown_table(header, rows, numbers=True))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", no_wrap=True)
     for name in header:
-        table.add_column(name, justify="right", no_wrap=True, style="dim" if name == "paper" else None)
-    for title, cells in rows:
-        table.add_row(title, *cells)
+        justify: Literal["right", "left"] = "right" if name else "left"
+        table.add_column(name, justify=justify, no_wrap=True, style="dim" if name == "paper" else None)
+    for cells in rows:
+        table.add_row(*cells)
     Console(highlight=False).print(table)
-
-
-def _table(statistics: dict[str, Any], *, paper: bool) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Header and rows of the data table; with `paper`, a published column after each of ours."""
-    header = []
-    for split in statistics:
-        header += [split, "paper"] if paper else [split]
-    rows = []
-    for key, title in _ROWS.items():
-        cells = []
-        for split, values in statistics.items():
-            cells.append(_shown(key, values[key]))
-            if paper:
-                published = PUBLISHED[split].get(key)
-                cells.append("–" if published is None else _shown(key, published))
-        rows.append((title, cells))
-    for context in statistics[TOTAL]["training_samples"]:
-        cells = []
-        for values in statistics.values():
-            cells += [f"{values['training_samples'][context]:,}"] + (["–"] if paper else [])
-        rows.append((f"for training, T = {context}", cells))
-    return header, rows
-
-
-def _shown(key: str, value: float) -> str:
-    decimals = 2 if key.endswith("_share") else 1 if "_per_" in key else 0
-    return f"{value:,.{decimals}f}"
 
 
 @corpus.command()

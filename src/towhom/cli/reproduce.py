@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from towhom.corpus import Corpus, Split
+from towhom.corpus.stats import split_statistics
 from towhom.experiments import Row, load_experiment
 from towhom.experiments.plots import plot_breakdowns
 from towhom.experiments.report import read_records, write_report
@@ -85,7 +86,11 @@ def reproduce(
         raise click.ClickException("interrupted; the same command goes on where it was") from None
     records = read_records(plan.records)
     figures = [path for split in splits for path in plot_breakdowns(out, records, split=split.value)]
+    statistics = split_statistics(corpus)
     title = f"Table 3 on {folder.name}"
     notes = f"{len(records)} runs; settings of the training: {settings}. Each run has its record in records/."
-    for path in write_report(out, experiment, records, title=title, notes=notes, figures=figures):
+    written = write_report(
+        out, experiment, records, title=title, notes=notes, statistics=statistics, figures=figures
+    )
+    for path in written:
         console.print(str(path), markup=False)

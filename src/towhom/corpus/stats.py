@@ -90,3 +90,42 @@ def split_statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
             "words_per_message": round(float(words[chosen].sum() / total), 2),
         }
     return result
+
+
+_ROWS = {
+    "documents": "documents",
+    "messages": "messages",
+    "addressed": "addressed messages",
+    "samples": "samples",
+    "addressed_share": "share addressed",
+    "speakers_per_document": "speakers / document",
+    "messages_per_document": "messages / document",
+    "words_per_message": "words / message",
+}
+
+
+def statistics_table(statistics: dict[str, Any], *, paper: bool) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the data table; with `paper`, a published column after each of ours."""
+    header = [""]
+    for split in statistics:
+        header += [split, "paper"] if paper else [split]
+    rows = []
+    for key, title in _ROWS.items():
+        cells = [title]
+        for split, values in statistics.items():
+            cells.append(_shown(key, values[key]))
+            if paper:
+                published = PUBLISHED[split].get(key)
+                cells.append("–" if published is None else _shown(key, published))
+        rows.append(cells)
+    for context in statistics[TOTAL]["training_samples"]:
+        cells = [f"for training, T = {context}"]
+        for values in statistics.values():
+            cells += [f"{values['training_samples'][context]:,}"] + (["–"] if paper else [])
+        rows.append(cells)
+    return header, rows
+
+
+def _shown(key: str, value: float) -> str:
+    decimals = 2 if key.endswith("_share") else 1 if "_per_" in key else 0
+    return f"{value:,.{decimals}f}"

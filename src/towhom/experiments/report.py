@@ -9,14 +9,14 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from towhom.corpus.stats import statistics_table
 from towhom.errors import TowhomError
 from towhom.experiments import Experiment, Row
 from towhom.files import atomic_file
 from towhom.models.registry import SYSTEMS
+from towhom.pages import html_table, markdown_table, page
 
 _METRICS = {"adr_res": "ADR-RES", "adr": "ADR", "res": "RES"}
-Cell = tuple[str, str]
-"""Ours and the published one, as shown."""
 
 
 def read_records(folder: Path) -> list[dict[str, Any]]:
@@ -37,27 +37,38 @@ def write_report(
     records: list[dict[str, Any]],
     *,
     title: str,
-    notes: str = "",
-    figures: list[Path] | None = None,
+    notes: str,
+    statistics: dict[str, Any],
+    figures: list[Path],
 ) -> list[Path]:
-    """Write `report.md` and `report.html`; returns them."""
-    splits = list(dict.fromkeys(split for record in records for split in record["results"]))
-    sections = [(split, *table(experiment, records, split)) for split in splits]
-    markdown = [f"# {title}", "", notes, ""]
-    page = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(notes)}</p>"]
-    for split, header, rows in sections:
+    """Write `report.md` and `report.html`: the table, the figures, the data; returns them."""
+    markdown = [f"# {title}", "", notes]
+    parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(notes)}</p>"]
+
+    def section(heading: str, header: list[str], rows: list[list[str]]) -> None:
+        markdown.extend(["", f"## {heading}", "", markdown_table(header, rows, numbers=True)])
+        parts.extend([f"<h2>{html.escape(heading)}</h2>", html_table(header, rows, numbers=True)])
+
+    for split in dict.fromkeys(split for record in records for split in record["results"]):
         samples = next(r["results"][split]["samples"] for r in records if split in r["results"])
         heading = (
             f"Accuracy on {split} ({samples:,} samples), in percent; in brackets, the paper's on its test"
         )
-        markdown += [f"## {heading}", "", *_markdown(header, rows), ""]
-        page += [f"<h2>{html.escape(heading)}</h2>", _html(header, rows)]
-    for figure in figures or ():
-        markdown += [f"![{figure.stem}]({figure.name})", ""]
-        page.append(f'<img src="{html.escape(figure.name)}" alt="{html.escape(figure.stem)}">')
+        section(heading, *table(experiment, records, split))
+    for figure in figures:
+        markdown += ["", f"![{figure.stem}]({figure.name})"]
+        parts.append(f'<img src="{html.escape(figure.name)}" alt="{html.escape(figure.stem)}">')
+    section("The data, beside the paper's", *statistics_table(statistics, paper=True))
+    unfinished = [
+        f"{SYSTEMS[row.system].title} (T {row.context}, {row.candidates})"
+        for row in missing(experiment, records)
+    ]
+    if unfinished:
+        still = f"Not run yet: {', '.join(unfinished)}."
+        markdown += ["", still]
+        parts.append(f"<p>{html.escape(still)}</p>")
     paths = [folder / "report.md", folder / "report.html"]
-    texts = ("\n".join(markdown), _PAGE.format(title=html.escape(title), body="\n".join(page)))
-    for path, text in zip(paths, texts, strict=True):
+    for path, text in zip(paths, ("\n".join([*markdown, ""]), page(title, parts)), strict=True):
         with atomic_file(path, "w") as file:
             file.write(text)
     return paths
@@ -65,26 +76,26 @@ def write_report(
 
 def table(
     experiment: Experiment, records: list[dict[str, Any]], split: str
-) -> tuple[list[str], list[tuple[str, int, list[Cell]]]]:
-    """The header, and for each system and context its cells."""
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the paper's Table 3: ours and, in brackets, the published number."""
     by_row: dict[tuple[str, int, int], list[dict[str, Any]]] = defaultdict(list)
     for record in records:
         if split in record["results"]:
             key = record["identity"]
             by_row[key["system"], key["context"], key["candidates"]].append(record["results"][split])
     sizes = sorted({row.candidates for row in experiment.rows})
-    header = [f"{name} ({size})" for size in sizes for name in _METRICS.values()]
+    header = ["system", "T", *(f"{name} ({size})" for size in sizes for name in _METRICS.values())]
     published = {(row.system, row.context, row.candidates): row.published for row in experiment.rows}
     rows = []
     for system, context in dict.fromkeys((row.system, row.context) for row in experiment.rows):
         if not any((system, context, size) in by_row for size in sizes):
             continue
-        cells = []
+        cells = [SYSTEMS[system].title, str(context)]
         for size in sizes:
             results = by_row.get((system, context, size), [])
             theirs = published.get((system, context, size), {})
-            cells += [(_shown(results, metric), _published(theirs.get(metric))) for metric in _METRICS]
-        rows.append((system, context, cells))
+            cells += [_shown(results, metric, theirs.get(metric)) for metric in _METRICS]
+        rows.append(cells)
     return header, rows
 
 
@@ -94,44 +105,9 @@ def missing(experiment: Experiment, records: list[dict[str, Any]]) -> list[Row]:
     return [row for row in experiment.rows if (row.system, row.context, row.candidates) not in done]
 
 
-def _shown(results: list[dict[str, Any]], metric: str) -> str:
+def _shown(results: list[dict[str, Any]], metric: str, published: float | None) -> str:
     values = [result[metric] for result in results]
-    if not values:
-        return "–"
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
-
-
-def _published(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
-def _markdown(header: list[str], rows: list[tuple[str, int, list[Cell]]]) -> list[str]:
-    lines = ["| system | T | " + " | ".join(header) + " |", "|---|---:|" + "---:|" * len(header)]
-    for system, context, cells in rows:
-        shown = [f"{ours} ({theirs})" if theirs else ours for ours, theirs in cells]
-        lines.append(f"| {SYSTEMS[system].title} | {context} | " + " | ".join(shown) + " |")
-    return lines
-
-
-def _html(header: list[str], rows: list[tuple[str, int, list[Cell]]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in ("system", "T", *header))
-    body = []
-    for system, context, cells in rows:
-        shown = "".join(f"<td>{ours} <small>{theirs}</small></td>" for ours, theirs in cells)
-        body.append(f"<tr><td>{html.escape(SYSTEMS[system].title)}</td><td>{context}</td>{shown}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title><style>
-:root {{ color-scheme: light dark }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
-td, th {{ padding: .25em .7em; text-align: right; border-bottom: 1px solid #8884 }}
-td:first-child, th:first-child {{ text-align: left }}
-small {{ opacity: .6 }} img {{ max-width: 100% }}
-</style></head><body>
-{body}
-</body></html>
-"""
+    ours = "–" if not values else f"{mean(values):.2f}"
+    if len(values) > 1:
+        ours += f" ± {stdev(values):.2f}"
+    return ours if published is None else f"{ours} ({published:.2f})"

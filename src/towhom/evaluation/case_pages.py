@@ -1,0 +1,43 @@
+"""Cases as pages to read. They hold text of the corpus: whoever publishes them publishes that."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from towhom.evaluation.cases import Case
+from towhom.pages import html_table, markdown_table, page
+
+SAID = ("sender", "addressee", "utterance")
+CHOSEN = ("system", "addressee", "response")
+
+
+def chosen_rows(case: Case) -> list[list[str]]:
+    """What each system selected, right ones starred, and the truth."""
+    rows = []
+    for name, chosen in case.selected.items():
+        addressee = ("★ " if chosen.right_addressee else "") + (chosen.addressee or "–")
+        rows.append([name, addressee, ("★ " if chosen.right_response else "") + chosen.response])
+    return [*rows, ["truth", case.addressee, case.response]]
+
+
+def _said_rows(case: Case) -> list[list[str]]:
+    return [[message.speaker, message.addressee or "–", message.text] for message in case.context]
+
+
+def cases_markdown(cases: Sequence[Case]) -> str:
+    """A section a case."""
+    parts = []
+    for case in cases:
+        tables = (markdown_table(SAID, _said_rows(case)), markdown_table(CHOSEN, chosen_rows(case)))
+        parts += [f"### Sample {case.sample}: {case.responder} speaks next", *tables]
+    return "\n\n".join(parts) + "\n"
+
+
+def cases_html(cases: Sequence[Case]) -> str:
+    """A self-contained page."""
+    parts = ["<h1>Cases</h1>"]
+    for case in cases:
+        parts.append(f"<h2>Sample {case.sample}: {html.escape(case.responder)} speaks next</h2>")
+        parts += [html_table(SAID, _said_rows(case)), html_table(CHOSEN, chosen_rows(case))]
+    return page("Cases", parts)

@@ -1,0 +1,54 @@
+"""Tables in Markdown and HTML, and self-contained pages: light and dark, no request to other hosts."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>
+:root {{ color-scheme: light dark }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }}
+table {{ border-collapse: collapse; margin: 1em 0 }}
+td, th {{ padding: .25em .7em; border-bottom: 1px solid #8884; vertical-align: top }}
+.numbers {{ font-variant-numeric: tabular-nums }}
+.numbers td + td, .numbers th + th {{ text-align: right }}
+th {{ text-align: left }}
+img {{ max-width: 100%; background: white }}
+</style></head><body>
+{body}
+</body></html>
+"""
+
+
+def page(title: str, parts: Sequence[str]) -> str:
+    """A page of parts that are HTML already."""
+    return _PAGE.format(title=html.escape(title), body="\n".join(parts))
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
+    """A table of texts; of numbers, they are set flush right."""
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    kind = ' class="numbers"' if numbers else ""
+    body = "\n".join(line("td", row) for row in rows)
+    return f"<table{kind}><thead>{line('th', header)}</thead><tbody>\n{body}\n</tbody></table>"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
+    r"""The same in Markdown.
+
+    >>> print(markdown_table(["a", "b"], [["x", "1|2"]], numbers=True))
+    | a | b |
+    |---|---:|
+    | x | 1\|2 |
+    """
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    rule = "|---" + ("|---:" if numbers else "|---") * (len(header) - 1) + "|"
+    return "\n".join([line(header), rule, *map(line, rows)])
