@@ -88,6 +88,8 @@ class CorpusWriter:
         self._sample_message.append(document.sample_message + first)
         self._sample_distance.append(document.sample_distance)
         for size, (candidates, labels) in self._candidates.items():
+            if size not in document.candidates:
+                continue  # a published document without samples
             local = document.candidates[size]
             # What no message says is below zero until we know how many messages there are.
             candidates.append(np.where(local < messages, local + first, messages - 1 - local - loose))
