@@ -1,6 +1,6 @@
 """The dialog encoder's kernel: every participant's state, updated by each message according to their role.
 
-`recurrent.c` says what is computed. The models prepare the weights: a unit that reads the concatenation of
+`dialog.c` says what is computed. The models prepare the weights: a unit that reads the concatenation of
 the sender's state and the utterance has a matrix for each; those that read the same state are added up.
 """
 

@@ -22,6 +22,7 @@ from torch import Tensor
 from towhom.files import atomic_file
 
 LANES = 16
+_SOURCES = ("vector.h", "gru.c", "dialog.c")
 _FLAGS = ("-O3", "-march=native", "-shared", "-fPIC", "-std=gnu11", "-w")
 
 
@@ -38,11 +39,11 @@ def load_kernels(hidden: int) -> ctypes.CDLL | None:
     compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
     if compiler is None:
         return None
-    source = (files("towhom.nn") / "recurrent.c").read_bytes()
+    sources = {name: (files("towhom.nn") / name).read_bytes() for name in _SOURCES}
     machine = f"{platform.machine()} {_processor()} {compiler} {_FLAGS} {hidden}"
-    name = hashlib.sha256(source + machine.encode()).hexdigest()[:16]
-    library = _cache() / f"recurrent-{name}.so"
-    if not library.exists() and not _compile(compiler, source, hidden, library):
+    name = hashlib.sha256(b"".join(sources.values()) + machine.encode()).hexdigest()[:16]
+    library = _cache() / f"kernels-{name}.so"
+    if not library.exists() and not _compile(compiler, sources, hidden, library):
         return None
     try:
         return ctypes.CDLL(str(library))
@@ -64,12 +65,14 @@ def _cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "towhom"
 
 
-def _compile(compiler: str, source: bytes, hidden: int, library: Path) -> bool:
+def _compile(compiler: str, sources: dict[str, bytes], hidden: int, library: Path) -> bool:
     """Compile the kernels into the cache; whether it worked."""
     with tempfile.TemporaryDirectory() as folder:
-        code, built = Path(folder) / "recurrent.c", Path(folder) / "recurrent.so"
-        code.write_bytes(source)
-        command = [compiler, *_FLAGS, f"-DHIDDEN={hidden}", "-o", str(built), str(code), *_threads()]
+        for name, content in sources.items():
+            (Path(folder) / name).write_bytes(content)
+        code = [str(Path(folder) / name) for name in sources if name.endswith(".c")]
+        built = Path(folder) / "kernels.so"
+        command = [compiler, *_FLAGS, f"-DHIDDEN={hidden}", "-o", str(built), *code, *_threads()]
         try:
             subprocess.run(command, check=True, capture_output=True)  # noqa: S603
             with atomic_file(library) as file:
