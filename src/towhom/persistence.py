@@ -20,6 +20,7 @@ from safetensors.numpy import load_file, save
 
 from towhom import __version__
 from towhom.errors import ConfigError, ModelFormatError
+from towhom.extras import require
 from towhom.files import atomic_file, atomic_folder
 from towhom.models.registry import SYSTEMS, system_class, system_config
 from towhom.selection import Rule
@@ -84,6 +85,7 @@ def load_model(folder: str | Path) -> SavedModel:
     Raises:
         ModelFormatError: It is none, it is of another version, or a part is missing or damaged.
     """
+    require("torch", extra="train", purpose="running a trained model")
     import torch
 
     folder = Path(folder)

@@ -12,6 +12,7 @@ from rich.text import Text
 from towhom.chat import Conversation
 from towhom.cli.evaluate import load_system, open_data
 from towhom.cli.show import show_conversation
+from towhom.errors import TowhomError
 from towhom.evaluation.case_pages import CHOSEN, cases_html, cases_markdown, chosen_rows
 from towhom.evaluation.cases import Case, System, find_cases
 from towhom.files import atomic_file
@@ -65,6 +66,10 @@ def cases(
             context=context,
             candidates=candidates,
             telling=None if samples else number,
+        )
+    if not found:
+        raise TowhomError(
+            f"there is no telling case: {Path(models[-1]).name} is right about none of the samples"
         )
     if format == "text" and out is None:
         console = Console(highlight=False)
