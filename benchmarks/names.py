@@ -1,4 +1,4 @@
-"""What hiding speakers' names costs: how much of the text is a name, by our rule and if every name were hidden.
+"""What hiding speakers' names costs: the share of the text, by our rule and if every name were hidden.
 
 python benchmarks/names.py CORPUS... --json benchmarks/results/names.json
 """

@@ -1,7 +1,7 @@
 """The words of a corpus, counted; the names of its speakers are not among them.
 
 A model's vocabulary travels with the model, so no speaker's name may be in it. But people call themselves
-"the", "i" and "ubuntu": leaving out whatever is somebody's name would take 12.6 % of all words of #ubuntu.
+"the", "i" and "ubuntu": leaving out whatever is somebody's name would take 15 % of all words of #ubuntu.
 A name stays as a word only where people plainly use it as one: in at least a tenth of the documents in which
 nobody is called so (and ten of them), and ten times as often as somebody is addressed by it. That costs under
 1 % of the words. Every other name is replaced by `<name>`, in every document.

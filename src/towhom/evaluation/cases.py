@@ -77,7 +77,9 @@ def find_cases(
     places = np.arange(len(numbers))
     if telling is not None:
         right = {
-            name: (choice.addressee == answers.addressee) & (choice.response == answers.response)
+            name: (choice.addressee == answers.addressee)
+            & (answers.addressee != NOBODY)  # who is not there cannot be found, nor by choosing nobody
+            & (choice.response == answers.response)
             for name, choice in choices.items()
         }
         *others, last = right.values()
