@@ -18,7 +18,7 @@ def chosen_rows(case: Case) -> list[list[str]]:
     for name, chosen in case.selected.items():
         addressee = ("★ " if chosen.right_addressee else "") + (chosen.addressee or "–")
         rows.append([name, addressee, ("★ " if chosen.right_response else "") + chosen.response])
-    return [*rows, ["truth", case.addressee, case.response]]
+    return [*rows, ["truth", case.addressee or "–", case.response]]
 
 
 def _said_rows(case: Case) -> list[list[str]]:

@@ -138,7 +138,8 @@ def _case(
     for name, (choice, row) in choices.items():
         chosen, response = int(choice.addressee[row]), int(choice.response[row])
         addressee = None if chosen == NOBODY else participants[chosen]
-        selected[name] = Selected(addressee, texts[response], addressee == said.addressee, response == label)
+        right = addressee is not None and addressee == said.addressee
+        selected[name] = Selected(addressee, texts[response], right, response == label)
     return Case(
         sample, before.messages, said.speaker, said.addressee or "", texts[label], tuple(texts), selected
     )
