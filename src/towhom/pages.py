@@ -38,6 +38,16 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
     return f"<table{kind}><thead>{line('th', header)}</thead><tbody>\n{body}\n</tbody></table>"
 
 
+def markdown_text(text: str) -> str:
+    r"""A text in one line of Markdown, in a table too, where nothing of it is taken for HTML or a border.
+
+    >>> print(markdown_text("a|b <enter>"))
+    a\|b &lt;enter&gt;
+    """
+    escaped = html.escape(text, quote=False).replace("\\", "\\\\").replace("|", "\\|")
+    return " ".join(escaped.splitlines())
+
+
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
     r"""The same in Markdown.
 
@@ -48,7 +58,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numb
     """
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        return "| " + " | ".join(map(markdown_text, cells)) + " |"
 
     rule = "|---" + ("|---:" if numbers else "|---") * (len(header) - 1) + "|"
     return "\n".join([line(header), rule, *map(line, rows)])

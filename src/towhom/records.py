@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -23,7 +24,7 @@ _PACKAGES = ("towhom", "numpy", "torch")
 def circumstances() -> dict[str, Any]:
     """The command, the code, the versions and the machine: what it takes to run something again."""
     return {
-        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": _command(),
         **_commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version(), **_versions()},
@@ -40,6 +41,13 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write a record as JSON, at once or not at all."""
     with atomic_file(path, "w") as file:
         file.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+
+
+def _command() -> str:
+    """As one would type it; `python -m towhom` is `towhom`."""
+    program = Path(sys.argv[0])
+    name = program.parent.name if program.name == "__main__.py" else program.name
+    return shlex.join([name, *sys.argv[1:]])
 
 
 def _versions() -> dict[str, str]:

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from towhom.batching import Batcher, Questions
 from towhom.corpus import Corpus, Split
+from towhom.errors import ConfigError, CorpusError
 from towhom.models.neural import NeuralSelector
 from towhom.models.registry import system_class, system_config
 from towhom.nn.kernels import keep_memory, load_kernels
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.batches import TrainingSamples
+from towhom.training.config import TrainingConfig
 from towhom.training.losses import selection_loss
 
 _PEAK_SIZE = 1024
@@ -60,7 +62,16 @@ def bench_training(
     batch: int = 128,
     rounds: int = 10,
 ) -> dict[str, Any]:
-    """Samples a second of each way, and what share of the machine's matrix speed the fast one reaches."""
+    """Samples a second of each way, and what share of the machine's matrix speed the fast one reaches.
+
+    Raises:
+        ConfigError: Settings are wrong; all of them are named.
+        CorpusError: The corpus lacks samples for training or for dev.
+    """
+    training = TrainingConfig(system=system, context=context, candidates=candidates, batch=batch)
+    problems = training.problems() + ([] if rounds > 0 else [f"rounds must be positive, is {rounds}"])
+    if problems:
+        raise ConfigError("; ".join(problems))
     start = perf_counter()
     words = list(corpus.vocabulary.words)
     vocabulary = ModelVocabulary.of(vectors, words)
@@ -74,7 +85,10 @@ def bench_training(
         batcher = Batcher(corpus, context=context, candidates=candidates, words=ids, distinct=not plain)
         optimizer = torch.optim.Adam(model.parameters(), fused=True)
         paths[name] = Path(model, batcher, optimizer)
-    samples = TrainingSamples(corpus, context=context, candidates=candidates, batch=batch, run=16, seed=0)
+    samples = TrainingSamples(corpus, context=context, candidates=candidates, batch=batch, run=training.run, seed=0)
+    dev = corpus.samples_of(Split.DEV)
+    if not len(samples) or not len(dev):
+        raise CorpusError(f"{corpus.folder}: there are no samples for training, or none for dev, in it")
     batches, choose = samples.batches(0), samples.candidates(0)
     torch.set_flush_denormal(True)
     keep_memory()
@@ -85,7 +99,6 @@ def bench_training(
     seconds = dict.fromkeys(("fast", "plain", "predict", "peak"), 0.0)
     done = dict.fromkeys(seconds, 0)
     questions = []
-    dev = corpus.samples_of(Split.DEV)
     square = torch.randn(_PEAK_SIZE, _PEAK_SIZE)
     # A few batches of each in turn, so that whatever else the machine does slows all alike.
     for turn in range(rounds):

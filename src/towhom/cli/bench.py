@@ -10,6 +10,7 @@ import click
 from towhom.cli.options import echo_json
 from towhom.corpus import Corpus
 from towhom.extras import require
+from towhom.models.registry import SYSTEMS
 from towhom.records import circumstances, write_record
 from towhom.text.vectors import WordVectors
 
@@ -24,7 +25,13 @@ def bench() -> None:
 @bench.command()
 @click.option("--corpus", "folder", type=_FOLDER, required=True, help="What `towhom corpus build` made.")
 @click.option("--vectors", type=_FOLDER, required=True, help="What `towhom vectors` made.")
-@click.option("--system", default="sirnn", show_default=True, help="What to train.")
+@click.option(
+    "--system",
+    type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
+    default="sirnn",
+    show_default=True,
+    help="What to train.",
+)
 @click.option("--context", default=15, show_default=True, help="T, messages of context.")
 @click.option("--batch", default=128, show_default=True, help="Samples of a batch.")
 @click.option("--rounds", default=10, show_default=True, help="How often each takes its turn.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import IO
 
 import click
 from rich.console import Console
@@ -15,6 +16,7 @@ from towhom.cli.show import show_conversation
 from towhom.errors import TowhomError
 from towhom.evaluation.case_pages import CHOSEN, cases_html, cases_markdown, chosen_rows
 from towhom.evaluation.cases import Case, System, find_cases
+from towhom.evaluation.evaluator import samples_to_measure
 from towhom.files import atomic_file
 
 
@@ -50,15 +52,15 @@ def cases(
     The most telling samples are those that the last model gets right and the others do not.
     """
     with open_data(data) as (corpus, split):
+        available = samples_to_measure(corpus, split, candidates)
+        total = len(corpus.samples.message)
+        if unknown := [sample for sample in samples if not 0 <= sample < total]:
+            raise click.UsageError(f"there are {total:,} samples, from 0 on; no number {unknown[0]}")
+        names = [Path(model).name for model in models]
         systems = {}
-        for model in models:
+        for model, name in zip(models, names, strict=True):
             selector, _, words = load_system(model, corpus)
-            systems[Path(model).name] = System(selector, words)
-        available = corpus.samples_of(split)
-        if samples and max(samples) >= len(corpus.samples.message):
-            raise click.UsageError(
-                f"there are {len(corpus.samples.message):,} samples, no number {max(samples)}"
-            )
+            systems[name if names.count(name) == 1 else model] = System(selector, words)
         found = find_cases(
             systems,
             corpus,
@@ -71,17 +73,20 @@ def cases(
         raise TowhomError(
             f"there is no telling case: {Path(models[-1]).name} is right about none of the samples"
         )
-    if format == "text" and out is None:
-        console = Console(highlight=False)
-        for case in found:
-            _show(case, console)
-        return
-    text = cases_html(found) if format == "html" else cases_markdown(found)
     if out is None:
-        click.echo(text)
+        _write(found, format, click.get_text_stream("stdout"))
     else:
         with atomic_file(out, "w") as file:
-            file.write(text)
+            _write(found, format, file)
+
+
+def _write(cases: list[Case], format: str, file: IO[str]) -> None:
+    if format == "text":
+        console = Console(file=file, highlight=False)
+        for case in cases:
+            _show(case, console)
+    else:
+        file.write(cases_html(cases) if format == "html" else cases_markdown(cases))
 
 
 def _show(case: Case, console: Console) -> None:

@@ -14,6 +14,7 @@ from towhom.experiments import Row, load_experiment
 from towhom.experiments.plots import plot_breakdowns
 from towhom.experiments.report import read_records, write_report
 from towhom.experiments.run import Plan, run_all
+from towhom.extras import require
 from towhom.models.registry import SYSTEMS
 from towhom.text.vectors import WordVectors
 
@@ -70,6 +71,9 @@ def reproduce(
         and (not contexts or row.context in contexts)
         and (not candidates or row.candidates in candidates)
     ]
+    if not rows:
+        raise click.UsageError("the table has no such rows; give fewer of --system, --context, --candidates")
+    require("matplotlib", extra="plots", purpose="drawing figures")  # hours before they are drawn
     console = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def done(row: Row, seed: int, record: dict[str, Any]) -> None:

@@ -98,6 +98,9 @@ def train(
             result = run(config, Corpus(folder), WordVectors.load(vectors), out, watch=Watch(step, epoch))
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
+        finally:
+            if writer is not None:
+                writer.close()
     dev = result["dev"]
     console.print(
         f"{out}: epoch {result['best_epoch']} of {result['epochs']} was best, dev ADR {dev['adr']:.2f}, "

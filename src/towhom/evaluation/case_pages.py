@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 
 from towhom.evaluation.cases import Case
-from towhom.pages import html_table, markdown_table, page
+from towhom.pages import html_table, markdown_table, markdown_text, page
 
 SAID = ("sender", "addressee", "utterance")
 CHOSEN = ("system", "addressee", "response")
@@ -30,7 +30,7 @@ def cases_markdown(cases: Sequence[Case]) -> str:
     parts = []
     for case in cases:
         tables = (markdown_table(SAID, _said_rows(case)), markdown_table(CHOSEN, chosen_rows(case)))
-        parts += [f"### Sample {case.sample}: {case.responder} speaks next", *tables]
+        parts += [f"### Sample {case.sample}: {markdown_text(case.responder)} speaks next", *tables]
     return "\n\n".join(parts) + "\n"
 
 

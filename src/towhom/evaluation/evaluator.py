@@ -44,12 +44,7 @@ def evaluate(
     Raises:
         CorpusError: The corpus has no such candidates, or the split no samples.
     """
-    if candidates not in corpus.samples.candidates:
-        sizes = " or ".join(map(str, corpus.samples.candidates)) or "none"
-        raise CorpusError(f"{corpus.folder}: its samples have {sizes} candidates, not {candidates}")
-    samples = corpus.samples_of(split)
-    if not len(samples):
-        raise CorpusError(f"{corpus.folder}: there are no samples in {split.value if split else 'it'}")
+    samples = samples_to_measure(corpus, split, candidates)
     batcher = Batcher(
         corpus, context=context, candidates=candidates, max_words=selector.max_words, words=words
     )
@@ -62,6 +57,21 @@ def evaluate(
     document = np.searchsorted(corpus.documents.samples, samples, side="right") - 1
     distance = corpus.samples.distance[samples].astype(np.int64)
     return Outcomes(**columns, document=document, distance=distance)
+
+
+def samples_to_measure(corpus: Corpus, split: Split | None, candidates: int) -> NDArray[np.int64]:
+    """The samples of a split, or all, that have so many candidates.
+
+    Raises:
+        CorpusError: The corpus has no such candidates, or the split no samples.
+    """
+    if candidates not in corpus.samples.candidates:
+        sizes = " or ".join(map(str, corpus.samples.candidates)) or "none"
+        raise CorpusError(f"{corpus.folder}: its samples have {sizes} candidates, not {candidates}")
+    samples = corpus.samples_of(split)
+    if not len(samples):
+        raise CorpusError(f"{corpus.folder}: there are no samples in {split.value if split else 'it'}")
+    return samples
 
 
 def _outcomes(

@@ -14,7 +14,7 @@ from towhom.errors import TowhomError
 from towhom.experiments import Experiment, Row
 from towhom.files import atomic_file
 from towhom.models.registry import SYSTEMS
-from towhom.pages import html_table, markdown_table, page
+from towhom.pages import html_table, markdown_table, markdown_text, page
 
 _METRICS = {"adr_res": "ADR-RES", "adr": "ADR", "res": "RES"}
 
@@ -42,7 +42,7 @@ def write_report(
     figures: list[Path],
 ) -> list[Path]:
     """Write `report.md` and `report.html`: the table, the figures, the data; returns them."""
-    markdown = [f"# {title}", "", notes]
+    markdown = [f"# {markdown_text(title)}", "", markdown_text(notes)]
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(notes)}</p>"]
 
     def section(heading: str, header: list[str], rows: list[list[str]]) -> None:

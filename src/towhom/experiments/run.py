@@ -19,6 +19,7 @@ from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.metrics import METRICS, Outcomes
 from towhom.evaluation.significance import bootstrap
 from towhom.experiments import Row
+from towhom.extras import require
 from towhom.models.base import Selector
 from towhom.models.registry import entry, system_class
 from towhom.records import circumstances, write_record
@@ -119,6 +120,7 @@ def _selector(
     if not entry(row.system).neural:
         cls = system_class(row.system)
         return (cls() if row.system == "chance" else cls(plan.corpus)), None, {}
+    require("torch", extra="train", purpose="training")
     from towhom.persistence import load_model
     from towhom.training.loop import train
 
@@ -130,8 +132,12 @@ def _selector(
     if not folder.exists():
         train(config, plan.corpus, plan.vectors, folder, watch=watch)
     saved = load_model(folder)
-    if saved.training["config"] != json.loads(json.dumps(asdict(config))):
-        raise TowhomError(f"{folder}: is a model with other settings; choose another folder for the models")
+    theirs = [saved.training.get(key) for key in ("config", "vectors")]
+    ours = json.loads(json.dumps([asdict(config), dict(plan.vectors.source)]))
+    if theirs != ours or saved.training["corpus"]["hash"] != plan.corpus.manifest["hash"]:
+        raise TowhomError(
+            f"{folder}: is a model with other data or settings; choose another folder for the models"
+        )
     kept = ("commit", "changed", "date", "best_epoch", "epochs", "seconds", "samples_per_second", "history")
     training = {key: saved.training[key] for key in kept if key in saved.training}
     return saved.model, saved.vocabulary.ids(list(plan.corpus.vocabulary.words)), training

@@ -39,15 +39,37 @@ def cosine_with_context(questions: Questions, idf: NDArray[np.float64]) -> NDArr
     """
     words, tokens = np.unique(questions.tokens, return_inverse=True)
     utterances = len(questions.offsets) - 1
-    vectors = np.zeros((utterances, len(words)))
-    np.add.at(vectors, (np.repeat(np.arange(utterances), questions.lengths), tokens), 1.0)
-    vectors *= idf[words]
-    said = np.zeros((len(questions), utterances))
-    there = questions.context >= 0
-    np.add.at(said, (np.nonzero(there)[0], questions.context[there]), 1.0)
-    context = said @ vectors
-    candidates = vectors[questions.candidates]  # (B, C, words)
-    products = np.einsum("bw,bcw->bc", context, candidates)
-    norms = np.linalg.norm(context, axis=1)[:, None] * np.linalg.norm(candidates, axis=2)
-    similar: NDArray[np.float64] = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+    # The vectors have few entries: one for each different word of an utterance, utterance by utterance.
+    pairs, counts = np.unique(
+        np.repeat(np.arange(utterances), questions.lengths) * len(words) + tokens, return_counts=True
+    )
+    utterance, word = np.divmod(pairs, max(len(words), 1))
+    values = counts * idf[words[word]]
+    starts = np.searchsorted(utterance, np.arange(utterances + 1))
+    squares = np.bincount(utterance, values**2, minlength=utterances)
+
+    context = np.zeros((len(questions), len(words)))
+    sample, place = np.nonzero(questions.context >= 0)
+    entries, owner = _entries(starts, questions.context[sample, place])
+    np.add.at(context, (sample[owner], word[entries]), values[entries])
+
+    candidates = questions.candidates.ravel()
+    entries, owner = _entries(starts, candidates)
+    asked = owner // questions.candidates.shape[1]
+    products = np.bincount(owner, values[entries] * context[asked, word[entries]], minlength=len(candidates))
+    shape = questions.candidates.shape
+    norms = np.linalg.norm(context, axis=1)[:, None] * np.sqrt(squares[candidates]).reshape(shape)
+    similar: NDArray[np.float64] = np.divide(
+        products.reshape(shape), norms, out=np.zeros(shape), where=norms > 0
+    )
     return similar
+
+
+def _entries(
+    starts: NDArray[np.int64], utterances: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The entries of some utterances, one after the other, and to which of them each belongs."""
+    first, lengths = starts[utterances], starts[utterances + 1] - starts[utterances]
+    owner = np.repeat(np.arange(len(utterances)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return np.arange(len(owner)) - before[owner] + first[owner], owner
