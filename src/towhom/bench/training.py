@@ -85,7 +85,9 @@ def bench_training(
         batcher = Batcher(corpus, context=context, candidates=candidates, words=ids, distinct=not plain)
         optimizer = torch.optim.Adam(model.parameters(), fused=True)
         paths[name] = Path(model, batcher, optimizer)
-    samples = TrainingSamples(corpus, context=context, candidates=candidates, batch=batch, run=training.run, seed=0)
+    samples = TrainingSamples(
+        corpus, context=context, candidates=candidates, batch=batch, run=training.run, seed=0
+    )
     dev = corpus.samples_of(Split.DEV)
     if not len(samples) or not len(dev):
         raise CorpusError(f"{corpus.folder}: there are no samples for training, or none for dev, in it")
