@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -74,19 +75,19 @@ def cases(
             f"there is no telling case: {Path(models[-1]).name} is right about none of the samples"
         )
     if out is None:
-        _write(found, format, click.get_text_stream("stdout"))
+        _write(found, format, sys.stdout)
     else:
         with atomic_file(out, "w") as file:
             _write(found, format, file)
 
 
-def _write(cases: list[Case], format: str, file: IO[str]) -> None:
+def _write(found: list[Case], format: str, file: IO[str]) -> None:
     if format == "text":
         console = Console(file=file, highlight=False)
-        for case in cases:
+        for case in found:
             _show(case, console)
     else:
-        file.write(cases_html(cases) if format == "html" else cases_markdown(cases))
+        file.write(cases_html(found) if format == "html" else cases_markdown(found))
 
 
 def _show(case: Case, console: Console) -> None:
