@@ -55,6 +55,16 @@ class TestBuild:
             assert f"{folder}: 3 documents" in run("corpus", "build", folder, log).stderr
             assert f"{folder} is up to date" in run("corpus", "build", folder, log).stderr
 
+    def test_a_corpus_of_another_version_needs_force(
+        self, run: Run, built: Path, write_log: LogWriter
+    ) -> None:
+        manifest = json.loads((built / "manifest.json").read_text())
+        (built / "manifest.json").write_text(json.dumps({**manifest, "version": 99}))
+        log = write_log(name="newer.txt")
+        assert "format version 99" in run("corpus", "build", built, log, code=1).stderr
+        run("corpus", "build", built, log, "--force")
+        assert Corpus(built).manifest["version"] == manifest["version"]
+
     def test_other_settings_need_force(self, run: Run, built: Path, write_log: LogWriter) -> None:
         log = write_log(days=8, lines=60)
         before = Corpus(built).manifest["hash"]

@@ -193,3 +193,14 @@ def test_no_reader_but_slacks_reads_a_folder_as_one(format: str, tmp_path: Path)
     cls = reader_class(format)
     assert not cls.sniff(folder)
     assert list(cls.configure(folder).records(folder, Report())) == []
+
+
+def test_the_heads_of_many_files_are_not_kept(tmp_path: Path) -> None:
+    """A folder may hold a hundred thousand logs."""
+    for day in range(1, 4):
+        (tmp_path / f"2024-05-0{day}.txt").write_text("[10:00] <ada> hello there\n" * 100)
+    logs = find_logs(tmp_path)
+    assert len(logs) == 3
+    for log in logs:
+        assert isinstance(log.source, Source)
+        assert not {"head", "head_lines"} & set(vars(log.source))

@@ -19,6 +19,7 @@ from towhom.cli.options import LOGS, echo_json, kept_kinds, reading_options, sho
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Names, Split, SplitBy, build_corpus
 from towhom.corpus import build as building
 from towhom.corpus.stats import TOTAL, split_statistics, statistics_table
+from towhom.errors import CorpusError
 from towhom.pages import markdown_table
 from towhom.readers import Report
 
@@ -154,7 +155,10 @@ def _progress(console: Console) -> Iterator[tuple[Progress, TaskID]]:
 
 
 def _hash(folder: Path) -> str | None:
-    return Corpus(folder).manifest["hash"] if folder.exists() else None
+    try:
+        return str(Corpus(folder).manifest["hash"])
+    except CorpusError:  # none there, or one that the build has more to say of
+        return None
 
 
 def _show_built(built: Corpus, console: Console, seconds: float) -> None:

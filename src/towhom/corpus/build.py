@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -147,9 +147,7 @@ def _fill(
     left_out: Counter[str] = Counter(documents=0, messages=0, addressed=0)
     names: list[str] = []
     sources: list[int] = []
-    sizes = [log.source.size for log, _ in found]
-    done = sum(sizes)
-    before = 0
+    *before, total = accumulate((log.source.size for log, _ in found), initial=0)
     jobs = _documents(found, report)
     for source, built in _build_all(jobs, settings.document, workers):
         report.add(built.report)
@@ -159,8 +157,8 @@ def _fill(
             sources.append(source)
         elif built.messages:
             left_out.update(documents=1, messages=built.messages, addressed=built.addressed)
-        before = sum(sizes[:source]) + found[source][0].source.position
-        progress(Progress(writer.documents, writer.messages, min(1.0, before / max(1, done))))
+        read = before[source] + found[source][0].source.position
+        progress(Progress(writer.documents, writer.messages, min(1.0, read / max(1, total))))
     if not writer.documents:
         raise CorpusError(_nothing_left(left_out, settings))
     writer.finish(

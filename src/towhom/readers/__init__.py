@@ -217,15 +217,17 @@ def _fitting(source: Source | Folder, format: str | None) -> type[Reader] | None
 
 
 def _log(source: Source, format: str | None) -> Log:
-    source.check()
-    # A format that the user names is taken at their word: the sniffing is for those who name none.
-    cls = _fitting(source, None) if format is None else reader_class(format)
-    if cls is None:
-        reason = (
-            f"no log in a known format; tried {', '.join(READERS)}. If it is one of these, name it (--format)"
-        )
-        raise LogError(reason, file=source.name)
-    return Log(source, cls.configure(source))
+    try:
+        source.check()
+        # A format that the user names is taken at their word: the sniffing is for those who name none.
+        cls = _fitting(source, None) if format is None else reader_class(format)
+        if cls is None:
+            tried = ", ".join(READERS)
+            reason = f"no log in a known format; tried {tried}. If it is one of these, name it (--format)"
+            raise LogError(reason, file=source.name)
+        return Log(source, cls.configure(source))
+    finally:
+        source.forget_head()
 
 
 _PART = re.compile(r"(.*\.cand-\d+)\.\d+(\.\w+)?$")

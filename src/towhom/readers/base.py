@@ -139,6 +139,11 @@ class Source:
             lines.pop()
         return [line.rstrip(b"\r") for line in lines if line.strip()][:200]
 
+    def forget_head(self) -> None:
+        """Free the memory that the head took, once the format is known: there may be thousands of files."""
+        for name in ("head", "head_lines"):
+            self.__dict__.pop(name, None)
+
     def lines(self) -> Iterator[Record]:
         """The lines of a text file with their numbers, without their ends.
 
