@@ -104,3 +104,14 @@ def test_another_format(run: Run, chat: Path, format: str) -> None:
 
 def test_no_log(run: Run) -> None:
     assert "which log? Give a file" in run("read", code=2).stderr
+
+
+def test_a_log_without_messages_is_said_and_nothing_is_overwritten(run: Run, tmp_path: Path) -> None:
+    log, out = tmp_path / "quiet.txt", tmp_path / "out.jsonl"
+    log.write_text("=== ada has joined #room\n=== bob has left #room\n")
+    out.write_text("precious\n")
+    for extra in ([], ["--out", out]):
+        result = run("read", log, *extra, code=1)
+        assert f"Error: {log}: no message was found in it" in result.stderr
+        assert "2 system lines" in result.stderr
+    assert out.read_text() == "precious\n"

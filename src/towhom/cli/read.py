@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from towhom.cli.options import LOGS, kept_kinds, reading_options, show_report
 from towhom.cli.show import show_conversation
+from towhom.errors import LogError
 from towhom.files import atomic_file
 from towhom.readers import READERS, Report, read_conversations, reader_class
 from towhom.readers.jsonl import to_json
@@ -52,6 +54,12 @@ def read(
         ignore_case=ignore_case,
         follow_renames=follow_renames,
     )
+    # The first one now: a log without any leaves an existing file alone.
+    first = next(conversations, None)
+    if first is None:
+        show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
+        raise LogError("no message was found in it", file=log)
+    conversations = chain([first], conversations)
     lines = (to_json(message) for conversation in conversations for message in conversation)
     if out is not None:
         with atomic_file(out, "w") as file:
