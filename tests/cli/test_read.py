@@ -97,7 +97,7 @@ def test_formats(run: Run) -> None:
 @pytest.mark.parametrize("format", ["jsonl", "nonsense"])
 def test_another_format(run: Run, chat: Path, format: str) -> None:
     if format in READERS:
-        assert "6 malformed lines" in run("read", chat, "--format", format).stderr
+        assert "6 malformed lines" in run("read", chat, "--format", format, code=1).stderr
     else:
         assert "'nonsense' is not one of" in run("read", chat, "--format", format, code=2).stderr
 
@@ -110,7 +110,7 @@ def test_a_log_without_messages_is_said_and_nothing_is_overwritten(run: Run, tmp
     log, out = tmp_path / "quiet.txt", tmp_path / "out.jsonl"
     log.write_text("=== ada has joined #room\n=== bob has left #room\n")
     out.write_text("precious\n")
-    for extra in ([], ["--out", out]):
+    for extra in ((), ("--out", str(out))):
         result = run("read", log, *extra, code=1)
         assert f"Error: {log}: no message was found in it" in result.stderr
         assert "2 system lines" in result.stderr
