@@ -165,7 +165,7 @@ def _operations(questions: Questions, dimensions: int, hidden: int) -> float:
         tokens * 3 * square
         + utterances * 11 * square  # their part in the three units
         + steps * (5 + 3) * square  # the sender, and what observers see of them
-        + addressed * (5 + 10) * square
+        + addressed * (4 + 9) * square  # whom the sender sees, and the addressee, who sees the sender twice
         + observers * 3 * square
     )
     return 2 * (3 * forward + 2 * words * dimensions * 3 * hidden)
