@@ -65,8 +65,10 @@ def train(
     config = TrainingConfig(settings={"hidden": hidden, "init": init}, **options)
     writer = None
     if tensorboard is not None:
-        logs = require("torch.utils.tensorboard", extra="tensorboard", purpose="writing TensorBoard logs")
-        writer = logs.SummaryWriter(str(tensorboard))
+        require("tensorboard", extra="tensorboard", purpose="writing TensorBoard logs")
+        from torch.utils.tensorboard import SummaryWriter
+
+        writer = SummaryWriter(str(tensorboard))
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(30),
