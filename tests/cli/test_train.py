@@ -1,0 +1,134 @@
+"""`towhom train`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from torch import Tensor
+
+from tests.cli.conftest import Run
+from tests.experiments.tiny import OPTIONS, Folders
+from tests.experiments.tiny import corpus as corpus
+from tests.experiments.tiny import folders as folders
+from tests.experiments.tiny import one_thread as one_thread
+from tests.experiments.tiny import vectors as vectors
+from tests.training.conftest import weights
+from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
+from towhom.training import loop
+from towhom.training.losses import selection_loss
+
+
+def test_writes_a_model_and_says_how_good_it_is(run: Run, folders: Folders, tmp_path: Path) -> None:
+    out = tmp_path / "model[red]"
+    result = run("train", out, *folders.options, *OPTIONS, "--system", "dynamic-rnn", "--seed", "3")
+    assert sorted(path.name for path in out.iterdir()) == sorted([CARD, CONFIG, TRAINING, WEIGHTS, WORDS])
+    config = json.loads((out / CONFIG).read_text("utf-8"))
+    assert (config["system"], config["context"], config["settings"]["hidden"]) == ("dynamic-rnn", 4, 7)
+    training = json.loads((out / TRAINING).read_text("utf-8"))
+    assert result.stdout == ""
+    *epochs, last = result.stderr.splitlines()
+    for line, measured in zip(epochs, training["history"], strict=True):
+        dev = measured["dev"]
+        assert line == (
+            f"epoch  {measured['epoch']}  loss {measured['loss']:.4f}  dev ADR {dev['adr']:.2f}  "
+            f"RES {dev['res']:.2f}  ADR-RES {dev['adr_res']:.2f}"
+        )
+    assert last.startswith(f"{out}: epoch {training['best_epoch']} of 2 was best, dev ADR ")
+    assert f"ADR-RES {training['dev']['adr_res']:.2f}; " in last
+    assert last.endswith(f"{training['samples_per_second']:,} samples/s")
+
+
+def test_again_ends_with_the_same_model(run: Run, folders: Folders, tmp_path: Path) -> None:
+    command = ("train", tmp_path / "model", *folders.options, *OPTIONS)
+    first = run(*command).stderr.splitlines()[-1]
+    before = weights(tmp_path / "model")
+    again = run(*command).stderr.splitlines()[-1]
+    assert weights(tmp_path / "model") == before
+    assert again.partition(";")[0] == first.partition(";")[0]
+
+
+def test_interrupted_it_goes_on_where_it_was(
+    run: Run, folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+
+    def interrupted(*arguments: Tensor, **options: str) -> Tensor:
+        nonlocal calls
+        calls += 1
+        if calls == 30:
+            raise KeyboardInterrupt
+        return selection_loss(*arguments, **options)  # type: ignore[arg-type]
+
+    command = ("train", tmp_path / "model", *folders.options, *OPTIONS)
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "selection_loss", interrupted)
+        result = run(*command, code=1)
+    epoch, error = result.stderr.splitlines()
+    assert epoch.startswith("epoch  1 ")
+    assert error == "Error: interrupted; the same command goes on where it was"
+    assert not (tmp_path / "model").exists()
+    assert run(*command).stderr.startswith("epoch  2 ")
+    run("train", tmp_path / "undisturbed", *folders.options, *OPTIONS)
+    assert weights(tmp_path / "model") == weights(tmp_path / "undisturbed")
+
+
+class TestTensorboard:
+    def test_logs(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        reading = pytest.importorskip(
+            "tensorboard.backend.event_processing.event_accumulator", exc_type=ImportError
+        )
+        run("train", tmp_path / "model", *folders.options, *OPTIONS, "--tensorboard", tmp_path / "logs")
+        events = reading.EventAccumulator(str(tmp_path / "logs"))
+        events.Reload()
+        training = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))
+        assert set(events.Tags()["scalars"]) == {"loss", "dev/adr", "dev/res", "dev/adr_res"}
+        logged = [(event.step, event.value) for event in events.Scalars("dev/adr_res")]
+        assert [step for step, _ in logged] == [1, 2]
+        assert [value for _, value in logged] == pytest.approx(
+            [measured["dev"]["adr_res"] for measured in training["history"]]
+        )
+        losses = [event.step for event in events.Scalars("loss")]
+        assert losses == sorted(set(losses))
+        assert len(losses) > 20
+
+    def test_without_it_there_is_a_command(
+        self, run: Run, folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "tensorboard", None)
+        result = run(
+            "train", tmp_path / "model", *folders.options, "--tensorboard", tmp_path / "logs", code=1
+        )
+        assert "pip install 'towhom[tensorboard]'" in result.stderr
+
+
+class TestErrors:
+    @pytest.mark.parametrize("what", ["corpus", "vectors"])
+    def test_nothing_there(self, what: str, run: Run, folders: Folders, tmp_path: Path) -> None:
+        given = folders._replace(**{what: tmp_path / "nowhere"})
+        result = run("train", tmp_path / "model", *given.options, code=1)
+        assert result.stderr.startswith(f"Error: {tmp_path / 'nowhere'}: there is no such folder")
+        assert not (tmp_path / "model").exists()
+
+    @pytest.mark.parametrize("what", ["corpus", "vectors"])
+    def test_something_else_there(self, what: str, run: Run, folders: Folders, tmp_path: Path) -> None:
+        given = folders._replace(**{what: tmp_path})
+        assert f"{tmp_path}: this is no " in run("train", tmp_path / "model", *given.options, code=1).stderr
+
+    def test_all_that_is_wrong_at_once(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        wrong = ("--epochs", "0", "--context", "0", "--hidden", "-1")
+        errors = run("train", tmp_path / "model", *folders.options, *wrong, code=1).stderr
+        for problem in ("epochs must be", "context must be", "hidden must be"):
+            assert problem in errors
+
+    def test_a_baseline_is_not_trained(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        result = run("train", tmp_path / "model", *folders.options, "--system", "chance", code=2)
+        assert re.search("Invalid value for '--system'", result.stderr)
+
+    def test_a_folder_that_is_no_model(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        (tmp_path / "photos").mkdir()
+        result = run("train", tmp_path / "photos", *folders.options, *OPTIONS, code=1)
+        assert "photos: is there already and is no model" in result.stderr
