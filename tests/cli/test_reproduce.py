@@ -1,0 +1,134 @@
+"""`towhom reproduce`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.experiments.tiny import Folders
+from tests.experiments.tiny import corpus as corpus
+from tests.experiments.tiny import folders as folders
+from tests.experiments.tiny import one_thread as one_thread
+from tests.experiments.tiny import vectors as vectors
+from towhom.evaluation.evaluator import evaluate
+from towhom.evaluation.metrics import Outcomes
+from towhom.experiments import load_experiment
+from towhom.experiments import run as runs
+
+BASELINES = ("--system", "chance", "--system", "recent-tfidf", "--candidates", "2")
+RECORDS = ["chance-t15-c2-s0.json", "recent-tfidf-t15-c2-s0.json"]
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class TestBaselines:
+    def test_records_report_and_figures(self, run: Run, folders: Folders, out: Path) -> None:
+        result = run("reproduce", out, *folders.options, *BASELINES, "--context", "15")
+        figures = [f"adr-by-{by}-dev.{kind}" for by in ("distance", "speakers") for kind in ("png", "svg")]
+        assert sorted(written(out)) == sorted(
+            [*figures, "report.html", "report.md", *(f"records/{name}" for name in RECORDS)]
+        )
+        recent = json.loads((out / "records" / RECORDS[1]).read_text("utf-8"))["results"]["dev"]
+        *lines, markdown, page = result.stderr.splitlines()
+        assert [line.split("  ")[0] for line in lines] == ["Chance", "Recent+TF-IDF"]
+        assert lines[1].endswith(
+            f"T 15  C  2  seed 0  dev  ADR {recent['adr']:5.2f}  RES {recent['res']:5.2f}  "
+            f"ADR-RES {recent['adr_res']:5.2f}"
+        )
+        assert [markdown, page] == [str(out / "report.md"), str(out / "report.html")]
+        report = (out / "report.md").read_text("utf-8")
+        assert report.startswith("# Table 3 on corpus\n\n2 runs; settings of the training: ours.")
+        assert f"| Recent+TF-IDF | 15 | {recent['adr_res']:.2f} (37.13) | " in report
+        assert "Not run yet: Chance (T 15, 10), " in report
+
+    def test_resumes(self, run: Run, folders: Folders, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Interrupted in the second run, it does the second alone; when all is done, nothing."""
+        calls = 0
+
+        def second_time(*arguments: object, **options: object) -> Outcomes:
+            nonlocal calls
+            calls += 1
+            if calls == 2:
+                raise KeyboardInterrupt
+            return evaluate(*arguments, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(runs, "evaluate", second_time)
+        stopped = run("reproduce", out, *folders.options, *BASELINES, code=1)
+        assert stopped.stderr.endswith("Error: interrupted; the same command goes on where it was\n")
+        assert [path.name for path in (out / "records").iterdir()] == RECORDS[:1]
+        first = run("reproduce", out, *folders.options, *BASELINES)
+        assert calls == 3
+        before = written(out)
+        again = run("reproduce", out, *folders.options, *BASELINES)
+        assert calls == 3
+        assert written(out) == before
+        assert again.stderr == first.stderr
+
+    def test_seeds(self, run: Run, folders: Folders, out: Path) -> None:
+        run("reproduce", out, *folders.options, "--system", "chance", "--candidates", "2", "--seeds", "2")
+        assert sorted(path.name for path in (out / "records").iterdir()) == [
+            f"chance-t15-c2-s{seed}.json" for seed in (0, 1)
+        ]
+        assert " ± 0.00 (" in (out / "report.md").read_text("utf-8")
+
+
+def test_a_system_is_trained_with_the_settings_named(
+    run: Run, folders: Folders, tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = load_experiment()
+    tiny = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}
+    monkeypatch.setitem(experiment.settings, "paper", tiny)
+    one = (
+        "--system",
+        "dynamic-rnn",
+        "--context",
+        "5",
+        "--candidates",
+        "2",
+        "--models",
+        str(tmp_path / "kept"),
+    )
+    run("reproduce", out, *folders.options, *one, "--settings", "paper")
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["dynamic-rnn-t5-c2-s0"]
+    record = json.loads((out / "records" / "dynamic-rnn-t5-c2-s0.json").read_text("utf-8"))
+    assert record["identity"]["settings"] == tiny
+    other = run("reproduce", out, *folders.options, *one, "--settings", "ours", code=1)
+    assert "dynamic-rnn-t5-c2-s0.json: is the record of a run with other data or settings" in other.stderr
+
+
+class TestErrors:
+    def test_unknown_settings(self, run: Run, folders: Folders, out: Path) -> None:
+        result = run("reproduce", out, *folders.options, "--settings", "theirs", code=2)
+        assert "there are no settings 'theirs'; known are paper, ours" in result.stderr
+
+    def test_an_unknown_system(self, run: Run, folders: Folders, out: Path) -> None:
+        result = run("reproduce", out, *folders.options, "--system", "bert", code=2)
+        assert "Invalid value for '--system'" in result.stderr
+
+    def test_no_such_rows(self, run: Run, folders: Folders, out: Path) -> None:
+        result = run("reproduce", out, *folders.options, *BASELINES, "--context", "5", code=2)
+        assert "the table has no such rows" in result.stderr
+        assert not out.exists()
+
+    def test_no_corpus(self, run: Run, folders: Folders, tmp_path: Path, out: Path) -> None:
+        given = folders._replace(corpus=tmp_path / "nowhere")
+        assert "nowhere: there is no such folder" in run("reproduce", out, *given.options, code=1).stderr
+
+    def test_without_matplotlib_nothing_is_begun(
+        self, run: Run, folders: Folders, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        result = run("reproduce", out, *folders.options, *BASELINES, code=1)
+        assert "pip install 'towhom[plots]'" in result.stderr
+        assert not out.exists()
