@@ -65,7 +65,9 @@ class TestCircumstances:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A package that is installed in a folder below some repository has no commit of it."""
-        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+        git = ["git", "-C", str(tmp_path), "-c", "user.name=somebody", "-c", "user.email=some@example.org"]
+        for arguments in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "theirs"]):
+            subprocess.run([*git, *arguments], check=True)
         (tmp_path / "records.py").touch()
         monkeypatch.setattr(records, "__file__", str(tmp_path / "records.py"))
         assert "commit" not in circumstances()

@@ -34,8 +34,13 @@ DOCUMENTS = (
         Said("hal", "zoe", "salt", ("wine",), 0),  # 3: the first message, to somebody who is not there
         Said("ida", None, "salt"),
     ),
+    (
+        Said("jim", None, "soup"),
+        *[Said("kim", None, "well")] * 3,
+        Said("kim", "jim", "hot soup", ("wine",), 0),  # 4: for everybody, though jim spoke long ago
+    ),
 )
-"""Samples 0 to 3."""
+"""Samples 0 to 4."""
 
 
 @pytest.fixture
@@ -90,17 +95,19 @@ class TestTelling:
         self, corpus: Corpus, systems: dict[str, System]
     ) -> None:
         def samples(order: dict[str, System], telling: int) -> list[int]:
-            found = find_cases(order, corpus, [3, 2, 1, 0], context=15, candidates=2, telling=telling)
+            found = find_cases(order, corpus, [4, 3, 2, 1, 0], context=15, candidates=2, telling=telling)
             return [case.sample for case in found]
 
-        assert samples(systems, 9) == [0, 1]
+        assert samples(systems, 9) == [0, 4, 1]
         assert samples(systems, 1) == [0]
-        assert samples({name: systems[name] for name in ("direct", "recent")}, 9) == [1]
+        assert samples({name: systems[name] for name in ("direct", "recent")}, 9) == [4, 1]
 
     def test_far_before_near(self, corpus: Corpus, systems: dict[str, System]) -> None:
-        """One system alone: the addressee of 0 spoke two messages ago, that of 1 just now."""
-        found = find_cases({"direct": systems["direct"]}, corpus, [1, 0], context=15, candidates=2, telling=2)
-        assert [case.sample for case in found] == [0, 1]
+        """One system alone: the addressee of 4 spoke four messages ago, that of 0 two, that of 1 just now."""
+        found = find_cases(
+            {"direct": systems["direct"]}, corpus, [1, 0, 4], context=15, candidates=2, telling=3
+        )
+        assert [case.sample for case in found] == [4, 0, 1]
 
     def test_there_may_be_none(self, corpus: Corpus, systems: dict[str, System]) -> None:
         assert find_cases(systems, corpus, [2, 3], context=15, candidates=2, telling=3) == []

@@ -142,10 +142,20 @@ class TestAgain:
 
 
 class TestFootnote:
-    def test_it_is_measured_with_the_other_model(self, plan: Plan, request: pytest.FixtureRequest) -> None:
+    def test_it_is_measured_with_the_other_model(
+        self, plan: Plan, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rules = []
+
+        def evaluate_and_tell(*arguments: Any, rule: Rule | None, **options: Any) -> Outcomes:
+            rules.append(rule)
+            return evaluate(*arguments, rule=rule, **options)
+
+        monkeypatch.setattr(run, "evaluate", evaluate_and_tell)
         run_row(SIRNN, plan, seed=0)
         request.getfixturevalue("no_training")
         record = run_row(LOG, plan, seed=0)
+        assert rules == [None, Rule.JOINT_LOG]
         assert [path.name for path in plan.models.iterdir()] == ["sirnn-t4-c2-s0"]
         saved = load_model(plan.models / "sirnn-t4-c2-s0")
         words = saved.vocabulary.ids(list(plan.corpus.vocabulary.words))
