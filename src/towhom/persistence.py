@@ -117,7 +117,7 @@ def load_model(folder: str | Path) -> SavedModel:
             f"{folder}: there are {len(vocabulary.words)} words and {len(vocabulary.matrix)} vectors; "
             "expected one more vector than words"
         )
-    training = _read_json(folder / TRAINING) if (folder / TRAINING).is_file() else {}
+    training = read_training(folder)
     try:
         model, context = _build(config, vocabulary), int(config["context"])
     except KeyError as error:
@@ -131,6 +131,12 @@ def load_model(folder: str | Path) -> SavedModel:
             f"{folder / WEIGHTS}: the weights do not fit the configuration: {error}"
         ) from error
     return SavedModel(model, vocabulary, context, training)
+
+
+def read_training(folder: Path) -> dict[str, Any]:
+    """How the model of a folder was trained, as far as it says so."""
+    found = _read_json(folder / TRAINING) if (folder / TRAINING).is_file() else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _build(config: dict[str, Any], vocabulary: ModelVocabulary) -> NeuralSelector:

@@ -65,7 +65,18 @@ def test_settings_can_be_trained_with(name: str) -> None:
             assert system_config(row.system, {"dimensions": 300, **config.settings}).hidden == 50
 
 
-def test_the_papers_settings_are_the_defaults() -> None:
-    """But for the size and the first weights, which are the system's own."""
-    settings = {"hidden": 50, "init": 0.01}
-    assert TrainingConfig(**TABLE.settings["paper"]) == TrainingConfig(settings=settings)
+def test_our_settings_are_the_defaults() -> None:
+    """The size and the first weights are the system's own."""
+    assert TrainingConfig(**TABLE.settings["ours"]) == TrainingConfig(settings={"hidden": 50, "init": 0.1})
+    assert system_config("sirnn", {}) == system_config("sirnn", TABLE.settings["ours"]["settings"])
+
+
+def test_the_papers_settings_are_those_it_prints() -> None:
+    assert TrainingConfig(**TABLE.settings["paper"]) == TrainingConfig(
+        settings={"hidden": 50, "init": 0.01},
+        batch=128,
+        learning_rate=0.001,
+        weight_decay=0.001,
+        epochs=30,
+        patience=5,
+    )

@@ -39,8 +39,8 @@ def test_unknown_name() -> None:
         system_class("sinn")
 
 
-def test_settings_of_the_paper() -> None:
-    assert system_config("sirnn", {}) == SIRNNConfig(dimensions=300, hidden=50, init=0.01, shared=False)
+def test_settings() -> None:
+    assert system_config("sirnn", {}) == SIRNNConfig(dimensions=300, hidden=50, init=0.1, shared=False)
     assert system_config("sirnn-shared", {"hidden": 9}) == SIRNNConfig(hidden=9, shared=True)
     assert system_config("sirnn-separate", {}).joint is False
     assert system_config("static-rnn", {"positions": 3}).positions == 3

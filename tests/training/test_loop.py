@@ -224,11 +224,24 @@ class TestSaidBeforeAnyWork:
         assert note.read_text() == "keep me"
 
 
-def test_an_older_model_is_replaced(
+def test_another_model_is_replaced_only_if_asked(
     config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:
     train(replace(config, epochs=1), corpus, vectors, out)
     first = weights(out)
-    train(replace(config, epochs=1, seed=9), corpus, vectors, out)
+    other = replace(config, epochs=1, seed=9)
+    with pytest.raises(ConfigError, match="holds a model of other data or settings; choose another folder"):
+        train(other, corpus, vectors, out)
+    assert weights(out) == first
+    train(other, corpus, vectors, out, replace_model=True)
     assert weights(out) != first
     assert np.isfinite(on_dev(out, corpus)["adr_res"])
+
+
+def test_the_same_model_is_not_trained_again(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    first = train(replace(config, epochs=1), corpus, vectors, out)
+    steps: list[Step] = []
+    assert train(replace(config, epochs=1), corpus, vectors, out, watch=Watch(steps.append)) == first
+    assert steps == []

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from towhom.corpus import Corpus
+from towhom.experiments import load_experiment
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
 from towhom.text.vectors import WordVectors
@@ -32,13 +33,21 @@ _DEFAULT = TrainingConfig()
 )
 @click.option("--context", default=_DEFAULT.context, show_default=True, help="T, messages of context.")
 @click.option("--candidates", default=_DEFAULT.candidates, show_default=True, help="Candidates of a sample.")
-@click.option("--hidden", default=50, show_default=True, help="Size of embeddings.")
-@click.option("--init", default=0.01, show_default=True, help="Weights begin between -init and init.")
-@click.option("--batch", default=_DEFAULT.batch, show_default=True, help="Samples of a batch.")
-@click.option("--learning-rate", default=_DEFAULT.learning_rate, show_default=True, help="Of Adam.")
-@click.option("--weight-decay", default=_DEFAULT.weight_decay, show_default=True, help="L2.")
-@click.option("--epochs", default=_DEFAULT.epochs, show_default=True, help="At most.")
-@click.option("--patience", default=_DEFAULT.patience, show_default=True, help="Epochs without a better dev.")
+@click.option(
+    "--settings",
+    type=click.Choice(list(load_experiment().settings)),
+    default="ours",
+    show_default=True,
+    help="What the options below are, unless they are given: what trains best here, or the paper's.",
+)
+@click.option("--hidden", type=int, help="Size of embeddings.")
+@click.option("--init", type=float, help="Weights begin between -init and init.")
+@click.option("--batch", type=int, help="Samples of a batch.")
+@click.option("--learning-rate", type=float, help="Of Adam.")
+@click.option("--weight-decay", type=float, help="L2.")
+@click.option("--epochs", type=int, help="At most.")
+@click.option("--patience", type=int, help="Epochs without a better dev.")
+@click.option("--force", is_flag=True, help="Replace a model of other data or settings.")
 @click.option(
     "--tensorboard", type=_FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."
 )
@@ -47,22 +56,28 @@ def train(
     out: Path,
     folder: Path,
     vectors: Path,
-    hidden: int,
-    init: float,
+    settings: str,
+    hidden: int | None,
+    init: float | None,
     tensorboard: Path | None,
+    force: bool,
     **options: Any,
 ) -> None:
     """Train a system and write the best model to the folder OUT.
 
     A run that was interrupted or killed goes on where it was when the same command is given again, and ends
-    with the same weights. The defaults are the paper's settings.
+    with the same weights. If OUT holds the model of this very command already, nothing happens.
     """
     require("torch", extra="train", purpose="training")
     from towhom.training.loop import Step, Watch
     from towhom.training.loop import train as run
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    config = TrainingConfig(settings={"hidden": hidden, "init": init}, **options)
+    named = load_experiment().settings[settings]
+    sizes = {"hidden": hidden, "init": init}
+    given = {key: value for key, value in options.items() if value is not None}
+    model = {**named["settings"], **{key: value for key, value in sizes.items() if value is not None}}
+    config = TrainingConfig(**{**named, **given, "settings": model})
     writer = None
     if tensorboard is not None:
         require("tensorboard", extra="tensorboard", purpose="writing TensorBoard logs")
@@ -97,7 +112,14 @@ def train(
             )
 
         try:
-            result = run(config, Corpus(folder), WordVectors.load(vectors), out, watch=Watch(step, epoch))
+            result = run(
+                config,
+                Corpus(folder),
+                WordVectors.load(vectors),
+                out,
+                watch=Watch(step, epoch),
+                replace_model=force,
+            )
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -122,7 +122,7 @@ def _selector(
         return (cls() if row.system == "chance" else cls(plan.corpus)), None, {}
     require("torch", extra="train", purpose="training")
     from towhom.persistence import load_model
-    from towhom.training.loop import train
+    from towhom.training.loop import is_training_of, train
 
     system = _SAME_MODEL.get(row.system, row.system)
     folder = plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}"
@@ -132,9 +132,7 @@ def _selector(
     if not folder.exists():
         train(config, plan.corpus, plan.vectors, folder, watch=watch)
     saved = load_model(folder)
-    theirs = [saved.training.get(key) for key in ("config", "vectors")]
-    ours = json.loads(json.dumps([asdict(config), dict(plan.vectors.source)]))
-    if theirs != ours or saved.training["corpus"]["hash"] != plan.corpus.manifest["hash"]:
+    if not is_training_of(saved.training, config, plan.corpus, plan.vectors):
         raise TowhomError(
             f"{folder}: is a model with other data or settings; choose another folder for the models"
         )

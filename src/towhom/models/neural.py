@@ -22,17 +22,17 @@ from towhom.selection import Rule, Scores
 
 @dataclass(frozen=True, kw_only=True)
 class NeuralConfig:
-    """The settings of the paper.
+    """Sizes as in the paper.
 
     Args:
         dimensions: Size of the word vectors, which stay fixed.
         hidden: Size of utterance and speaker embeddings.
-        init: Weights are drawn evenly from -init to init.
+        init: Weights are drawn evenly from -init to init; 0.01 in the paper.
     """
 
     dimensions: int = 300
     hidden: int = 50
-    init: float = 0.01
+    init: float = 0.1
 
 
 class Inputs(NamedTuple):

@@ -6,6 +6,7 @@ the exchange of gradients (`accelerate launch -m towhom train ...`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.neural import Inputs, NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
 from towhom.nn.kernels import keep_memory
-from towhom.persistence import save_model
+from towhom.persistence import TRAINING, read_training, save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
@@ -64,22 +65,42 @@ def train(
     *,
     watch: Watch | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    replace_model: bool = False,
 ) -> dict[str, Any]:
     """Train a system and write its best model to the folder `out`.
 
-    A run that was killed goes on where its last checkpoint is, `out` + ".checkpoint", and ends with the very
-    weights that it would have ended with.
+    Nothing happens if the folder holds the model of the same data and settings already. A run that was
+    killed goes on where its last checkpoint is, `out` + ".checkpoint", and ends with the very weights that it
+    would have ended with.
 
     Returns:
         What `training.json` holds: settings, data, the course of the training, accuracy on dev.
 
     Raises:
-        ConfigError: Settings are wrong; all of them are named.
+        ConfigError: Settings are wrong; all of them are named. Or the folder holds a model of other data or
+            settings, and `replace_model` is not set.
         CorpusError: The corpus lacks what training needs.
         TrainingError: The loss is not a number any more; the last good checkpoint is kept.
     """
-    run = Run(config, corpus, vectors, Path(out), watch or Watch(), checkpoint_seconds)
+    out = Path(out)
+    run = Run(config, corpus, vectors, out, watch or Watch(), checkpoint_seconds)
+    if (out / TRAINING).exists() and not replace_model:
+        training = read_training(out)
+        if not is_training_of(training, config, corpus, vectors):
+            raise ConfigError(
+                f"{out}: holds a model of other data or settings; choose another folder, or use --force"
+            )
+        return training
     return run.train()
+
+
+def is_training_of(
+    training: dict[str, Any], config: TrainingConfig, corpus: Corpus, vectors: WordVectors
+) -> bool:
+    """Whether a model was trained with just these settings and data."""
+    same = {"config": asdict(config), "vectors": dict(vectors.source)}
+    there = training.get("corpus", {}).get("hash") == corpus.manifest["hash"]
+    return there and all(training.get(key) == json.loads(json.dumps(value)) for key, value in same.items())
 
 
 class Run:
