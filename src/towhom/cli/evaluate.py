@@ -18,11 +18,11 @@ from rich.table import Table
 from towhom.cli.options import echo_json
 from towhom.corpus import Corpus, Split, build_corpus
 from towhom.errors import TowhomError
-from towhom.evaluation.breakdown import by_distance, by_speakers
 from towhom.evaluation.evaluator import evaluate as run
 from towhom.evaluation.evaluator import summary
 from towhom.evaluation.metrics import METRICS, Outcomes
-from towhom.evaluation.significance import bootstrap, compare
+from towhom.evaluation.significance import compare
+from towhom.evaluation.summary import describe
 from towhom.models.base import Selector
 from towhom.models.registry import SYSTEMS, system_class
 from towhom.selection import Rule
@@ -62,11 +62,11 @@ def evaluate(
         chosen = candidates or (2 if 2 in sizes else sizes[0] if sizes else 2)
         outcomes = _measure(system, corpus, split, context, chosen, rule)
         other = _measure(against, corpus, split, context, chosen, rule) if against else None
-    result = {**summary(outcomes), "candidates": chosen, "intervals": _intervals(outcomes)}
+    result = {**describe(outcomes), "candidates": chosen}
     if other is not None:
         result["against"] = {**summary(other), "model": against, "comparison": _comparison(outcomes, other)}
     if as_json:
-        echo_json({**result, "by_speakers": by_speakers(outcomes), "by_distance": by_distance(outcomes)})
+        echo_json(result)
         return
     _show(result, Console(highlight=False))
 
@@ -111,14 +111,6 @@ def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.in
 
     saved = load_model(name)
     return saved.model, saved.context, saved.vocabulary.ids(list(corpus.vocabulary.words))
-
-
-def _intervals(outcomes: Outcomes) -> dict[str, Any]:
-    result = {}
-    for metric in METRICS[:3]:
-        interval = bootstrap(metric.of_samples(outcomes) * 100, outcomes.document)
-        result[metric.name] = [round(interval.low, 2), round(interval.high, 2)]
-    return result
 
 
 def _comparison(outcomes: Outcomes, other: Outcomes) -> dict[str, Any]:

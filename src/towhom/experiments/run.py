@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from towhom.corpus import Corpus, Split
 from towhom.errors import TowhomError
-from towhom.evaluation.breakdown import by_distance, by_speakers
-from towhom.evaluation.evaluator import evaluate, summary
-from towhom.evaluation.metrics import METRICS, Outcomes
-from towhom.evaluation.significance import bootstrap
+from towhom.evaluation.evaluator import evaluate
+from towhom.evaluation.summary import describe
 from towhom.experiments import Row
 from towhom.extras import require
 from towhom.models.base import Selector
@@ -83,20 +81,6 @@ def run_row(row: Row, plan: Plan, *, seed: int, watch: Any = None) -> dict[str, 
     }
     write_record(path, record)
     return record
-
-
-def describe(outcomes: Outcomes) -> dict[str, Any]:
-    """Metrics, their intervals, and the breakdowns."""
-    intervals = {}
-    for metric in METRICS[:3]:
-        interval = bootstrap(metric.of_samples(outcomes) * 100, outcomes.document)
-        intervals[metric.name] = [round(interval.low, 2), round(interval.high, 2)]
-    return {
-        **summary(outcomes),
-        "intervals": intervals,
-        "by_speakers": by_speakers(outcomes),
-        "by_distance": by_distance(outcomes),
-    }
 
 
 def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
