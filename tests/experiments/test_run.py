@@ -19,8 +19,9 @@ from towhom.corpus import Corpus, Split
 from towhom.errors import MissingExtraError, TowhomError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.metrics import Outcomes
+from towhom.evaluation.summary import describe
 from towhom.experiments import Row, run
-from towhom.experiments.run import Plan, describe, run_all, run_row
+from towhom.experiments.run import Plan, run_all, run_row
 from towhom.models.chance import Chance
 from towhom.persistence import CONFIG, TRAINING, load_model
 from towhom.records import circumstances
