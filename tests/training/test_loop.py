@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.models.chats import random_document, write_corpus
 from tests.models.systems import NEURAL
@@ -245,3 +246,12 @@ def test_the_same_model_is_not_trained_again(
     steps: list[Step] = []
     assert train(replace(config, epochs=1), corpus, vectors, out, watch=Watch(steps.append)) == first
     assert steps == []
+
+
+def test_the_processor_is_left_as_it_was(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    """Training counts tiny values as zero, which would be a surprise to everybody else in the process."""
+    train(replace(config, epochs=1), corpus, vectors, out)
+    assert 2.0**-1070 * 0.5 > 0.0
+    assert float(torch.tensor(2.0**-130) * 0.5) > 0.0

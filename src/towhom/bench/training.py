@@ -16,7 +16,7 @@ from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
 from towhom.models.neural import NeuralSelector
 from towhom.models.registry import system_class, system_config
-from towhom.nn.kernels import keep_memory, load_kernels
+from towhom.nn.kernels import keep_memory, load_kernels, tiny_values_flushed
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.batches import TrainingSamples
@@ -52,6 +52,7 @@ class Path:
         return len(samples)
 
 
+@tiny_values_flushed()
 def bench_training(
     corpus: Corpus,
     vectors: WordVectors,
@@ -92,7 +93,6 @@ def bench_training(
     if not len(samples) or not len(dev):
         raise CorpusError(f"{corpus.folder}: there are no samples for training, or none for dev, in it")
     batches, choose = samples.batches(0), samples.candidates(0)
-    torch.set_flush_denormal(True)
     keep_memory()
     first = batches[0]
     paths["fast"].step(first, choose(first))

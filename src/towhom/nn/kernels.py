@@ -12,6 +12,8 @@ import platform
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -87,6 +89,20 @@ def _threads() -> list[str]:
     folder = Path(torch.__file__).parent
     found = sorted([*folder.glob("lib/libgomp*"), *folder.parent.glob("torch.libs/libgomp*")])
     return ["-fopenmp", str(found[0])] if found else []
+
+
+@contextmanager
+def tiny_values_flushed() -> Iterator[None]:
+    """Count values too small for a float's full precision as zero: computing with them is very slow.
+
+    That is a state of the processor, and of the whole process; it is left as it was found.
+    """
+    before = float(torch.tensor(2.0**-130) * 0.5) == 0.0
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
 
 
 def keep_memory() -> None:

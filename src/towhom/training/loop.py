@@ -24,7 +24,7 @@ from towhom.errors import ConfigError, CorpusError, TrainingError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.neural import Inputs, NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
-from towhom.nn.kernels import keep_memory
+from towhom.nn.kernels import keep_memory, tiny_values_flushed
 from towhom.persistence import TRAINING, read_training, save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
@@ -159,11 +159,10 @@ class Run:
             )
         # In one process this is the model itself; in many, it exchanges gradients with its likes.
         self.shared = self.accelerator.prepare_model(self.model)
-        # Tiny weights make gradients that are too small for a float's full precision, and slow.
-        torch.set_flush_denormal(True)
         keep_memory()
-        while not self._finished():
-            self._epoch()
+        with tiny_values_flushed():  # small weights make smaller gradients
+            while not self._finished():
+                self._epoch()
         self.model.load_state_dict(self.best)
         best = self.progress.history[self.progress.best_epoch]
         training = {
