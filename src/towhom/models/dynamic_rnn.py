@@ -35,14 +35,12 @@ class DynamicRNN(NeuralSelector):
 
     def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
         """Every message is one step of a GRU for every speaker."""
-        roles = self._roles(utterances)
-        if not self.plain and dialog.available(roles[0]):
-            present = inputs.present.sum(1).to(torch.int32)
-            nobody = torch.full_like(inputs.addressee, -1)
-            steps = dialog.Steps(inputs.sender, nobody, inputs.context.to(torch.int32), present)
-            speakers = dialog.final_states(*roles, steps, inputs.present.shape[1])
-        else:
+        if self.plain or not dialog.available(utterances):
             speakers = self._step_by_step(inputs, utterances)
+        else:
+            nobody = torch.full_like(inputs.addressee, -1)
+            steps = dialog.Steps.of(inputs.sender, nobody, inputs.context, inputs.present)
+            speakers = dialog.final_states(*self._roles(utterances), steps, inputs.present.shape[1])
         return speakers, max_pool(speakers, inputs.present)
 
     def _step_by_step(self, inputs: Inputs, utterances: Tensor) -> Tensor:

@@ -76,13 +76,11 @@ class SIRNN(NeuralSelector):
 
     def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
         """Algorithm 1, then the context's embedding by max-pooling (Eq. 1)."""
-        roles = self._roles(utterances)
-        if not self.plain and dialog.available(roles[0]):
-            present = inputs.present.sum(1).to(torch.int32)
-            steps = dialog.Steps(inputs.sender, inputs.addressee, inputs.context.to(torch.int32), present)
-            speakers = dialog.final_states(*roles, steps, inputs.present.shape[1])
-        else:
+        if self.plain or not dialog.available(utterances):
             speakers = self._algorithm_1(inputs, utterances)
+        else:
+            steps = dialog.Steps.of(inputs.sender, inputs.addressee, inputs.context, inputs.present)
+            speakers = dialog.final_states(*self._roles(utterances), steps, inputs.present.shape[1])
         return speakers, max_pool(speakers, inputs.present)
 
     def _algorithm_1(self, inputs: Inputs, utterances: Tensor) -> Tensor:

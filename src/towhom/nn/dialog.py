@@ -57,13 +57,16 @@ class Steps(NamedTuple):
     present: Tensor
     """(B,) How many participants there are."""
 
+    @classmethod
+    def of(cls, sender: Tensor, addressee: Tensor, message: Tensor, present: Tensor) -> Steps:
+        """From a batch's tensors; `present`, (B, P), says of each participant whether they are there."""
+        return cls(sender, addressee, message.to(torch.int32), present.sum(1).to(torch.int32))
 
-def available(sender: Interacting) -> bool:
-    """Whether the kernel can run on these tensors."""
-    rows = sender.rows
-    return (
-        rows.device.type == "cpu" and rows.dtype == torch.float32 and load_kernels(len(sender.u)) is not None
-    )
+
+def available(utterances: Tensor) -> bool:
+    """Whether the kernel can run on utterance embeddings, (U, H), like these."""
+    fits = utterances.device.type == "cpu" and utterances.dtype == torch.float32
+    return fits and load_kernels(utterances.shape[1]) is not None
 
 
 def final_states(
