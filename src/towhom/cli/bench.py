@@ -7,14 +7,12 @@ from typing import Any
 
 import click
 
-from towhom.cli.options import echo_json
+from towhom.cli.options import FOLDER, echo_json
 from towhom.corpus import Corpus
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
 from towhom.records import circumstances, write_record
 from towhom.text.vectors import WordVectors
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.group()
@@ -23,8 +21,8 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--corpus", "folder", type=_FOLDER, required=True, help="What `towhom corpus build` made.")
-@click.option("--vectors", type=_FOLDER, required=True, help="What `towhom vectors` made.")
+@click.option("--corpus", "folder", type=FOLDER, required=True, help="What `towhom corpus build` made.")
+@click.option("--vectors", type=FOLDER, required=True, help="What `towhom vectors` made.")
 @click.option(
     "--system",
     type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),

@@ -15,15 +15,13 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Table
 
 from towhom.chat import Kind
-from towhom.cli.options import LOGS, echo_json, kept_kinds, reading_options, show_report
+from towhom.cli.options import FOLDER, LOGS, echo_json, kept_kinds, reading_options, show_report
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Names, Split, SplitBy, build_corpus
 from towhom.corpus import build as building
 from towhom.corpus.stats import TOTAL, split_statistics, statistics_table
 from towhom.errors import CorpusError
 from towhom.pages import markdown_table
 from towhom.readers import Report
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.group()
@@ -32,7 +30,7 @@ def corpus() -> None:
 
 
 @corpus.command()
-@click.argument("out", type=_FOLDER)
+@click.argument("out", type=FOLDER)
 @click.argument("logs", metavar="[LOG]...", type=LOGS, nargs=-1)
 @click.option("--train", type=LOGS, multiple=True, help="Logs whose documents are all for training.")
 @click.option("--dev", type=LOGS, multiple=True, help="Logs whose documents are all for development.")
@@ -183,7 +181,7 @@ def _show_built(built: Corpus, console: Console, seconds: float) -> None:
 
 
 @corpus.command()
-@click.argument("folder", metavar="CORPUS", type=_FOLDER)
+@click.argument("folder", metavar="CORPUS", type=FOLDER)
 @click.option("--paper", is_flag=True, help="Show the published figures beside ours.")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @click.option("--markdown", is_flag=True, help="As a table in Markdown.")
@@ -207,8 +205,8 @@ def stats(folder: Path, paper: bool, as_json: bool, markdown: bool) -> None:
 
 
 @corpus.command()
-@click.argument("folder", metavar="CORPUS", type=_FOLDER)
-@click.argument("out", type=_FOLDER)
+@click.argument("folder", metavar="CORPUS", type=FOLDER)
+@click.argument("out", type=FOLDER)
 def export(folder: Path, out: Path) -> None:
     """Write CORPUS to the folder OUT as Parquet, for Polars, DuckDB, pandas or Hugging Face datasets."""
     from towhom.corpus.export import export_parquet

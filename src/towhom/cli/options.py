@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -19,6 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # A name, not a file's: click would otherwise want "-" and globs treated for us.
 LOGS = click.Path(allow_dash=True)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 def reading_options(command: Command) -> Command:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from towhom.cli.options import FOLDER
 from towhom.corpus import Corpus, Split
 from towhom.corpus.stats import split_statistics
 from towhom.experiments import Row, load_experiment
@@ -18,14 +19,12 @@ from towhom.extras import require
 from towhom.models.registry import SYSTEMS
 from towhom.text.vectors import WordVectors
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 @click.command()
-@click.argument("out", type=_FOLDER)
-@click.option("--corpus", "folder", type=_FOLDER, required=True, help="What `towhom corpus build` made.")
-@click.option("--vectors", type=_FOLDER, required=True, help="What `towhom vectors` made.")
-@click.option("--models", type=_FOLDER, help="Where to keep the trained models.  [default: OUT/models]")
+@click.argument("out", type=FOLDER)
+@click.option("--corpus", "folder", type=FOLDER, required=True, help="What `towhom corpus build` made.")
+@click.option("--vectors", type=FOLDER, required=True, help="What `towhom vectors` made.")
+@click.option("--models", type=FOLDER, help="Where to keep the trained models.  [default: OUT/models]")
 @click.option(
     "--system", "systems", multiple=True, type=click.Choice(list(SYSTEMS)), help="Only these.  [default: all]"
 )

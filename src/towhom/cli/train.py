@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from towhom.cli.options import FOLDER
 from towhom.corpus import Corpus
 from towhom.experiments import load_experiment
 from towhom.extras import require
@@ -16,14 +17,13 @@ from towhom.models.registry import SYSTEMS
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _DEFAULT = TrainingConfig()
 
 
 @click.command()
-@click.argument("out", type=_FOLDER)
-@click.option("--corpus", "folder", type=_FOLDER, required=True, help="What `towhom corpus build` made.")
-@click.option("--vectors", type=_FOLDER, required=True, help="What `towhom vectors` made.")
+@click.argument("out", type=FOLDER)
+@click.option("--corpus", "folder", type=FOLDER, required=True, help="What `towhom corpus build` made.")
+@click.option("--vectors", type=FOLDER, required=True, help="What `towhom vectors` made.")
 @click.option(
     "--system",
     type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
@@ -49,7 +49,7 @@ _DEFAULT = TrainingConfig()
 @click.option("--patience", type=int, help="Epochs without a better dev.")
 @click.option("--force", is_flag=True, help="Replace a model of other data or settings.")
 @click.option(
-    "--tensorboard", type=_FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."
+    "--tensorboard", type=FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."
 )
 @click.option("--seed", default=_DEFAULT.seed, show_default=True, help="For all that is random.")
 def train(

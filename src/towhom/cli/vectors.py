@@ -18,14 +18,15 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from towhom.cli.options import FOLDER
 from towhom.corpus import Corpus, Split
 from towhom.errors import VectorsError
 from towhom.text.vectors import WordVectors, concatenate, read_vectors
 
 
 @click.command()
-@click.argument("folder", metavar="CORPUS", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", metavar="CORPUS", type=FOLDER)
+@click.argument("out", type=FOLDER)
 @click.option(
     "--from",
     "files",

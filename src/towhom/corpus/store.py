@@ -190,6 +190,16 @@ class Corpus:
             chosen &= (position >= context) & (distance > 0) & (distance <= context)
         return np.flatnonzero(chosen)
 
+    def require_candidates(self, size: int) -> None:
+        """Make sure that samples have so many candidates.
+
+        Raises:
+            CorpusError: They have others, which the message names.
+        """
+        if size not in self.samples.candidates:
+            sizes = " or ".join(map(str, self.samples.candidates)) or "none"
+            raise CorpusError(f"{self.folder}: its samples have {sizes} candidates, not {size}")
+
     def conversation(self, document: int) -> Conversation:
         """A document as it was read."""
         start, stop = self.documents.messages[document : document + 2].tolist()

@@ -65,9 +65,7 @@ def samples_to_measure(corpus: Corpus, split: Split | None, candidates: int) -> 
     Raises:
         CorpusError: The corpus has no such candidates, or the split no samples.
     """
-    if candidates not in corpus.samples.candidates:
-        sizes = " or ".join(map(str, corpus.samples.candidates)) or "none"
-        raise CorpusError(f"{corpus.folder}: its samples have {sizes} candidates, not {candidates}")
+    corpus.require_candidates(candidates)
     samples = corpus.samples_of(split)
     if not len(samples):
         raise CorpusError(f"{corpus.folder}: there are no samples in {split.value if split else 'it'}")

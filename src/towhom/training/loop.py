@@ -317,9 +317,7 @@ def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
         problems.append(str(error))
     if problems:
         raise ConfigError("; ".join(problems))
-    if config.candidates not in corpus.samples.candidates:
-        sizes = " or ".join(map(str, corpus.samples.candidates)) or "none"
-        raise CorpusError(f"{corpus.folder}: its samples have {sizes} candidates, not {config.candidates}")
+    corpus.require_candidates(config.candidates)
     found = {
         Split.TRAIN: training_samples(corpus, config.context),
         Split.DEV: corpus.samples_of(Split.DEV),
