@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -148,17 +149,17 @@ def _fill(
     names: list[str] = []
     sources: list[int] = []
     *before, total = accumulate((log.source.size for log, _ in found), initial=0)
-    jobs = _documents(found, report)
-    for source, built in _build_all(jobs, settings.document, workers):
-        report.add(built.report)
-        if built.columns is not None:
-            writer.append(built.columns)
-            names.append(built.columns.name)
-            sources.append(source)
-        elif built.messages:
-            left_out.update(documents=1, messages=built.messages, addressed=built.addressed)
-        read = before[source] + found[source][0].source.position
-        progress(Progress(writer.documents, writer.messages, min(1.0, read / max(1, total))))
+    with closing(_documents(found, report)) as jobs:
+        for source, built in _build_all(jobs, settings.document, workers):
+            report.add(built.report)
+            if built.columns is not None:
+                writer.append(built.columns)
+                names.append(built.columns.name)
+                sources.append(source)
+            elif built.messages:
+                left_out.update(documents=1, messages=built.messages, addressed=built.addressed)
+            read = before[source] + found[source][0].source.position
+            progress(Progress(writer.documents, writer.messages, min(1.0, read / max(1, total))))
     if not writer.documents:
         raise CorpusError(_nothing_left(left_out, settings))
     writer.finish(
@@ -179,10 +180,12 @@ def _fill(
     }
 
 
-def _documents(found: list[tuple[Log, Split | None]], report: Report) -> Iterator[tuple[int, Document]]:
+def _documents(
+    found: list[tuple[Log, Split | None]], report: Report
+) -> Generator[tuple[int, Document], None, None]:
     for source, (log, _) in enumerate(found):
-        for document in log.documents(report):
-            yield source, document
+        with closing(log.documents(report)) as documents:
+            yield from ((source, document) for document in documents)
 
 
 def _build_all(

@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, groupby
@@ -78,17 +78,19 @@ class Log:
 
     def messages(self, report: Report) -> Iterator[Message]:
         """Lines of every kind, one at a time, whatever the size of the log."""
-        for _, records in self._cut(report):
-            yield from self.reader.parse(records, report, self.source.name)
+        with closing(self._cut(report)) as documents:
+            for _, records in documents:
+                yield from self.reader.parse(records, report, self.source.name)
 
-    def documents(self, report: Report) -> Iterator[Document]:
+    def documents(self, report: Report) -> Generator[Document, None, None]:
         """The log cut into documents: a channel's days, where the log says the day; else the file."""
         base = Path(self.source.name).name if isinstance(self.source, Source) else self.source.name
-        for name, records in self._cut(report):
-            full_name = base if name is None else f"{base} {name}"
-            yield Document(full_name, self.source.name, self.reader, tuple(records))
+        with closing(self._cut(report)) as documents:
+            for name, records in documents:
+                full_name = base if name is None else f"{base} {name}"
+                yield Document(full_name, self.source.name, self.reader, tuple(records))
 
-    def _cut(self, report: Report) -> Iterator[tuple[str | None, Iterator[Record]]]:
+    def _cut(self, report: Report) -> Generator[tuple[str | None, Iterator[Record]], None, None]:
         """The records of each document, as they come."""
         key: str | None = None
 
@@ -97,8 +99,13 @@ class Log:
             key = self.reader.key(record) or key
             return key
 
-        # The lines before the first that names its document belong to a document of their own.
-        return groupby(self.reader.records(self.source, report), current)
+        records = self.reader.records(self.source, report)
+        try:
+            # The lines before the first that names its document belong to a document of their own.
+            yield from groupby(records, current)
+        finally:  # a reading that stops early closes its file now, not when memory is cleaned up
+            if isinstance(records, Generator):
+                records.close()
 
 
 def reader_class(name: str) -> type[Reader]:
@@ -193,13 +200,14 @@ def read_conversations(
     report = Report() if report is None else report
     kept = set(kinds)
     for log in find_logs(path, format=format, report=report):
-        for document in log.documents(report):
-            messages = resolve_addressees(
-                document.messages(report), ignore_case=ignore_case, follow_renames=follow_renames
-            )
-            conversation = Conversation(tuple(m for m in messages if m.kind in kept), document.name)
-            if conversation.messages:
-                yield conversation
+        with closing(log.documents(report)) as documents:
+            for document in documents:
+                messages = resolve_addressees(
+                    document.messages(report), ignore_case=ignore_case, follow_renames=follow_renames
+                )
+                conversation = Conversation(tuple(m for m in messages if m.kind in kept), document.name)
+                if conversation.messages:
+                    yield conversation
 
 
 def _is_zip(path: Path) -> bool:
