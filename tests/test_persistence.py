@@ -183,7 +183,7 @@ class TestPartsThatDoNotFit:
         edit(folder / CONFIG, lambda config: config["settings"].update(hidden=9))
         with pytest.raises(
             ModelFormatError,
-            match=r"(?s)model\.safetensors: the weights do not fit the configuration: .*mismatch for w_a",
+            match=r"model\.safetensors: the weights do not fit the .*; w_a is \(14, 7\), expected \(18, 9\)",
         ):
             load_model(folder)
 

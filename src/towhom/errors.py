@@ -45,6 +45,10 @@ class ModelFormatError(TowhomError):
     """A model folder that cannot be read; the message says what was expected and what was found."""
 
 
+class SessionError(TowhomError):
+    """A question that a session cannot answer, or a state that it cannot read."""
+
+
 class TrainingError(TowhomError):
     """A training run that cannot go on."""
 

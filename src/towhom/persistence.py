@@ -1,7 +1,7 @@
 """Models on disk: a folder with the weights, the words, and what they are.
 
-config.json         format, system, its settings, how it was asked to choose, context
-model.safetensors   weights, word vectors included
+config.json         format, system, its settings, how it was asked to choose, context, how to run it live
+model.safetensors   weights, word vectors included (as they are, or in 8 bits with a scale for each)
 vocab.json          the words, in the order of their vectors
 training.json       how it was trained and how good it is; for people, not needed to load it
 README.md           a card, for people
@@ -10,11 +10,13 @@ README.md           a card, for people
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
@@ -23,6 +25,7 @@ from towhom.errors import ConfigError, ModelFormatError
 from towhom.extras import require
 from towhom.files import atomic_file, atomic_folder
 from towhom.models.registry import SYSTEMS, system_class, system_config
+from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule
 from towhom.text.vocabulary import ModelVocabulary
 
@@ -34,16 +37,43 @@ VERSION = 1
 CONFIG, WEIGHTS, WORDS, TRAINING, CARD = (
     "config.json", "model.safetensors", "vocab.json", "training.json", "README.md",
 )  # fmt: skip
+_VECTORS, _SCALES, _LIVE = "vectors", "vectors.scale", "live."
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model with its words, and the context that it was trained with."""
+    """All that a model folder holds."""
 
-    model: NeuralSelector
+    system: str
+    """Its name in the registry."""
+    config: Any
+    """The system's configuration."""
+    weights: dict[str, NDArray[np.float32]]
     vocabulary: ModelVocabulary
     context: int
-    training: dict[str, Any]
+    """T that it was trained with."""
+    rule: Rule
+    max_words: int | None
+    training: dict[str, Any] = field(default_factory=dict)
+    live: dict[str, Any] = field(default_factory=dict)
+    """What sessions need besides: calibration, and how addressees are ranked."""
+    live_weights: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+
+    @cached_property
+    def runtime(self) -> NumpySelector:
+        """The model, to run without torch."""
+        selector = runtime_class(self.system)(self.weights, self.vocabulary.matrix, self.config)
+        selector.rule, selector.max_words = self.rule, self.max_words
+        return selector
+
+    @cached_property
+    def model(self) -> NeuralSelector:
+        """The model in torch, which is ten times faster on many samples at once."""
+        torch = require("torch", extra="train", purpose="running a model in torch")
+        model: NeuralSelector = system_class(self.system)(self.config, self.vocabulary.matrix)
+        model.load_state_dict({name: torch.from_numpy(value) for name, value in self.weights.items()})
+        model.rule, model.max_words = self.rule, self.max_words
+        return model.eval()
 
 
 def save_model(
@@ -55,28 +85,54 @@ def save_model(
     context: int,
     training: dict[str, Any],
 ) -> None:
-    """Write a model folder; an older one at this place is replaced when the new one is complete."""
-    folder = Path(folder)
+    """Write a model that was trained."""
+    weights = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    saved = SavedModel(
+        system, model.config, weights, vocabulary, context, model.rule, model.max_words, training
+    )
+    write_model(folder, saved)
+
+
+def write_model(folder: str | Path, saved: SavedModel, *, compact: bool = False, card: str = "") -> None:
+    """Write a model folder; an older one at this place is replaced when the new one is complete.
+
+    Args:
+        folder: Where.
+        saved: What.
+        compact: Whether word vectors are stored in 8 bits, a quarter of their size.
+        card: The page about the model, if not the usual one.
+    """
+    own = SYSTEMS[saved.system].settings
     config = {
         "format": FORMAT,
         "version": VERSION,
         "towhom": __version__,
-        "system": system,
-        "settings": {
-            key: value for key, value in asdict(model.config).items() if key not in SYSTEMS[system].settings
-        },
-        "context": context,
-        "max_words": model.max_words,
-        "rule": model.rule.value,
+        "system": saved.system,
+        "settings": {key: value for key, value in asdict(saved.config).items() if key not in own},
+        "context": saved.context,
+        "max_words": saved.max_words,
+        "rule": saved.rule.value,
+        **({"live": saved.live} if saved.live else {}),
     }
-    weights = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
-    with atomic_folder(folder) as temporary:
+    arrays: dict[str, NDArray[Any]] = {**saved.weights}
+    arrays |= {f"{_LIVE}{name}": value for name, value in saved.live_weights.items()}
+    if compact:
+        arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.vocabulary.matrix)
+    else:
+        arrays[_VECTORS] = saved.vocabulary.matrix
+    with atomic_folder(Path(folder)) as temporary:
         _write_json(temporary / CONFIG, config)
-        _write_json(temporary / WORDS, list(vocabulary.words))
-        _write_json(temporary / TRAINING, training)
+        _write_json(temporary / WORDS, list(saved.vocabulary.words))
+        _write_json(temporary / TRAINING, saved.training)
         with atomic_file(temporary / WEIGHTS) as file:
-            file.write(save({**weights, "vectors": np.ascontiguousarray(vocabulary.matrix)}))
-        (temporary / CARD).write_text(_card(config, training), "utf-8")
+            file.write(save({name: np.ascontiguousarray(value) for name, value in arrays.items()}))
+        (temporary / CARD).write_text(card or _card(config, saved.training), "utf-8")
+
+
+def compacted(saved: SavedModel) -> SavedModel:
+    """The model as it will be when it is read from a compact folder."""
+    matrix = _restored(*_quantized(saved.vocabulary.matrix))
+    return replace(saved, vocabulary=ModelVocabulary(saved.vocabulary.words, matrix))
 
 
 def load_model(folder: str | Path) -> SavedModel:
@@ -85,9 +141,6 @@ def load_model(folder: str | Path) -> SavedModel:
     Raises:
         ModelFormatError: It is none, it is of another version, or a part is missing or damaged.
     """
-    require("torch", extra="train", purpose="running a trained model")
-    import torch
-
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelFormatError(f"{folder}: there is no such folder")
@@ -103,34 +156,35 @@ def load_model(folder: str | Path) -> SavedModel:
             f"reads version {VERSION}"
         )
     try:
-        weights = load_file(folder / WEIGHTS)
+        arrays = load_file(folder / WEIGHTS)
     except (SafetensorError, OSError) as error:
         raise ModelFormatError(f"{folder / WEIGHTS}: the weights cannot be read ({error})") from error
-    words = _read_json(folder / WORDS)
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
-    if "vectors" not in weights or weights["vectors"].ndim != 2:
-        raise ModelFormatError(f"{folder / WEIGHTS}: there is no matrix of word vectors in it")
-    vocabulary = ModelVocabulary(tuple(words), weights.pop("vectors"))
-    if len(vocabulary.matrix) != len(vocabulary.words) + 1:
-        raise ModelFormatError(
-            f"{folder}: there are {len(vocabulary.words)} words and {len(vocabulary.matrix)} vectors; "
-            "expected one more vector than words"
-        )
-    training = read_training(folder)
+    vocabulary = _vocabulary(folder, arrays)
+    live = {name.removeprefix(_LIVE): arrays.pop(name) for name in list(arrays) if name.startswith(_LIVE)}
     try:
-        model, context = _build(config, vocabulary), int(config["context"])
+        saved = SavedModel(
+            system=config["system"],
+            config=system_config(config["system"], config["settings"]),
+            weights=arrays,
+            vocabulary=vocabulary,
+            context=int(config["context"]),
+            rule=Rule(config["rule"]),
+            max_words=config["max_words"],
+            training=read_training(folder),
+            live=config.get("live", {}),
+            live_weights=live,
+        )
     except KeyError as error:
         raise ModelFormatError(f"{folder / CONFIG}: there is no {error} in it") from error
     except (ConfigError, ValueError, TypeError, AttributeError) as error:
         raise ModelFormatError(f"{folder / CONFIG}: {error}") from error
-    try:
-        model.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
-    except RuntimeError as error:
+    if saved.config.dimensions != vocabulary.matrix.shape[1]:
         raise ModelFormatError(
-            f"{folder / WEIGHTS}: the weights do not fit the configuration: {error}"
-        ) from error
-    return SavedModel(model, vocabulary, context, training)
+            f"{folder / CONFIG}: vectors have {vocabulary.matrix.shape[1]} dimensions, "
+            f"the model wants {saved.config.dimensions}"
+        )
+    _check_shapes(folder / WEIGHTS, saved)
+    return saved
 
 
 def read_training(folder: Path) -> dict[str, Any]:
@@ -139,13 +193,51 @@ def read_training(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _build(config: dict[str, Any], vocabulary: ModelVocabulary) -> NeuralSelector:
-    """The model that a configuration describes, without its weights."""
-    system = config["system"]
-    model: NeuralSelector = system_class(system)(system_config(system, config["settings"]), vocabulary.matrix)
-    model.rule = Rule(config["rule"])
-    model.max_words = config["max_words"]
-    return model.eval()
+def _vocabulary(folder: Path, arrays: dict[str, NDArray[Any]]) -> ModelVocabulary:
+    """The words with their vectors, which are taken out of the arrays."""
+    words = _read_json(folder / WORDS)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
+    matrix, scales = arrays.pop(_VECTORS, None), arrays.pop(_SCALES, None)
+    if matrix is None or matrix.ndim != 2:
+        raise ModelFormatError(f"{folder / WEIGHTS}: there is no matrix of word vectors in it")
+    if matrix.dtype == np.int8:
+        if scales is None or scales.shape != (len(matrix),):
+            raise ModelFormatError(f"{folder / WEIGHTS}: the word vectors have 8 bits and no scales")
+        matrix = _restored(matrix, scales)
+    if len(matrix) != len(words) + 1:
+        raise ModelFormatError(
+            f"{folder}: there are {len(words)} words and {len(matrix)} vectors; "
+            "expected one more vector than words"
+        )
+    return ModelVocabulary(tuple(words), matrix)
+
+
+def _check_shapes(path: Path, saved: SavedModel) -> None:
+    expected = runtime_class(saved.system).shapes(saved.config)
+    found = {name: value.shape for name, value in saved.weights.items()}
+    problems = [f"there is no {name}" for name in expected.keys() - found.keys()]
+    problems += [f"nothing is known of {name}" for name in found.keys() - expected.keys()]
+    problems += [
+        f"{name} is {found[name]}, expected {shape}"
+        for name, shape in expected.items()
+        if name in found and found[name] != shape
+    ]
+    if problems:
+        raise ModelFormatError(
+            f"{path}: the weights do not fit the configuration: {'; '.join(sorted(problems))}"
+        )
+
+
+def _quantized(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Rows in 8 bits, and what to multiply each with."""
+    largest = np.abs(matrix).max(axis=1, initial=0.0)
+    scales = np.where(largest > 0, largest / 127, 1.0).astype(np.float32)
+    return np.rint(matrix / scales[:, None]).astype(np.int8), scales
+
+
+def _restored(matrix: NDArray[np.int8], scales: NDArray[np.float32]) -> NDArray[np.float32]:
+    return matrix.astype(np.float32) * scales[:, None]
 
 
 def _card(config: dict[str, Any], training: dict[str, Any]) -> str:

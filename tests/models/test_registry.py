@@ -10,8 +10,9 @@ from tests.models.systems import NEURAL, neural, selector
 from towhom.corpus import Corpus
 from towhom.errors import ConfigError
 from towhom.models.base import Selector
+from towhom.models.configs import SIRNNConfig
 from towhom.models.registry import SYSTEMS, entry, system_class, system_config
-from towhom.models.sirnn import SIRNN, SIRNNConfig
+from towhom.models.sirnn import SIRNN
 from towhom.text.vocabulary import ModelVocabulary
 
 

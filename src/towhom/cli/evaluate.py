@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,8 @@ def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.in
     from towhom.persistence import load_model
 
     saved = load_model(name)
-    return saved.model, saved.context, saved.vocabulary.ids(list(corpus.vocabulary.words))
+    selector = saved.model if find_spec("torch") else saved.runtime
+    return selector, saved.context, saved.vocabulary.ids(list(corpus.vocabulary.words))
 
 
 def _comparison(outcomes: Outcomes, other: Outcomes) -> dict[str, Any]:

@@ -5,21 +5,15 @@ Everybody else's is updated from a zero input. Addressee and response are select
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from towhom.models.neural import Inputs, NeuralConfig, NeuralSelector, max_pool
+from towhom.models.configs import DynamicRNNConfig
+from towhom.models.neural import Inputs, NeuralSelector, max_pool
 from towhom.nn import dialog
 from towhom.nn.gru import GRU
-
-
-@dataclass(frozen=True, kw_only=True)
-class DynamicRNNConfig(NeuralConfig):
-    """The settings of the paper."""
 
 
 class DynamicRNN(NeuralSelector):

@@ -6,7 +6,6 @@ A system adds its dialog encoder: from utterances to an embedding of every parti
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,23 +15,9 @@ from torch import Tensor, nn
 
 from towhom.batching import Questions
 from towhom.models.base import Selector
+from towhom.models.configs import NeuralConfig
 from towhom.nn.gru import GRU
 from towhom.selection import Rule, Scores
-
-
-@dataclass(frozen=True, kw_only=True)
-class NeuralConfig:
-    """Sizes as in the paper.
-
-    Args:
-        dimensions: Size of the word vectors, which stay fixed.
-        hidden: Size of utterance and speaker embeddings.
-        init: Weights are drawn evenly from -init to init; 0.01 in the paper.
-    """
-
-    dimensions: int = 300
-    hidden: int = 50
-    init: float = 0.1
 
 
 class Inputs(NamedTuple):

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from towhom.errors import ConfigError
+from towhom.models import configs
 from towhom.selection import Rule
 
 
@@ -15,7 +16,7 @@ class Entry:
     """A system: where its class is, and the settings that make it the system of that name."""
 
     target: str
-    """`module:class`, below `towhom.models`; its configuration has the same name plus `Config`."""
+    """`module:class`, below `towhom.models`; its configuration is that name plus `Config`, in `configs`."""
     title: str
     """As in the paper's tables."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -64,8 +65,7 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
         ConfigError: A setting is unknown, of the wrong type, not positive, or that of another system; all of
             them are named.
     """
-    cls = system_class(name)
-    config = getattr(import_module(cls.__module__), f"{cls.__name__}Config")
+    config = getattr(configs, f"{entry(name).target.partition(':')[2]}Config")
     known = {each.name: each.type for each in fields(config)}
     own = entry(name).settings
     problems = []

@@ -6,29 +6,15 @@ by IGRU^A, everybody else's by GRU^O. Addressee and response are selected jointl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from towhom.models.neural import Inputs, NeuralConfig, NeuralSelector, max_pool
+from towhom.models.configs import SIRNNConfig
+from towhom.models.neural import Inputs, NeuralSelector, max_pool
 from towhom.nn import dialog
 from towhom.nn.gru import GRU
-
-
-@dataclass(frozen=True, kw_only=True)
-class SIRNNConfig(NeuralConfig):
-    """The settings of the paper, and its two ablations.
-
-    Args:
-        shared: Whether the three units have the same parameters ("w/ shared IGRUs").
-        joint: Whether addressee and response are selected jointly (else "w/o joint selection").
-    """
-
-    shared: bool = False
-    joint: bool = True
 
 
 class IGRU(nn.Module):

@@ -6,22 +6,16 @@ position.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from towhom.models.configs import StaticHierRNNConfig
 from towhom.models.neural import Inputs, NeuralSelector
-from towhom.models.static_rnn import StaticRNNConfig, by_position
+from towhom.models.static_rnn import by_position
 from towhom.nn.gru import GRU
-
-
-@dataclass(frozen=True, kw_only=True)
-class StaticHierRNNConfig(StaticRNNConfig):
-    """The settings of the paper."""
 
 
 class StaticHierRNN(NeuralSelector):

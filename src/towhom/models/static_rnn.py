@@ -6,27 +6,15 @@ The candidate addressees are those same embeddings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from towhom.models.neural import Inputs, NeuralConfig, NeuralSelector
+from towhom.models.configs import StaticRNNConfig
+from towhom.models.neural import Inputs, NeuralSelector
 from towhom.nn.gru import GRU
-
-
-@dataclass(frozen=True, kw_only=True)
-class StaticRNNConfig(NeuralConfig):
-    """The settings of the paper.
-
-    Args:
-        positions: How many positions have an embedding of their own; farther ones share the last.
-    """
-
-    positions: int = 16
 
 
 class StaticRNN(NeuralSelector):

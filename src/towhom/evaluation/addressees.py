@@ -1,0 +1,194 @@
+"""How well addressees are found in a chat as it runs, measured by reply links that people have drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from towhom.chat import Kind, Message
+from towhom.evaluation.reply_links import LinkedLog
+from towhom.evaluation.significance import bootstrap
+from towhom.live import Addressee, Model
+
+_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_BINS = 10
+
+
+@dataclass
+class Outcome:
+    """What was answered about one annotated message."""
+
+    document: int
+    line: int
+    named: bool
+    """Whether the message names its addressee."""
+    truth: frozenset[str | None]
+    ranked: tuple[Addressee, ...]
+    """The likeliest first."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the first is one of those meant."""
+        return self.ranked[0].name in self.truth
+
+
+Follow = Callable[[], Callable[[Message], tuple[Addressee, ...]]]
+"""Starts a channel; what it returns takes the next message and says whom it may be for."""
+
+
+def follow_model(model: Model) -> Follow:
+    """A model's sessions."""
+
+    def start() -> Callable[[Message], tuple[Addressee, ...]]:
+        session = model.session()
+        return lambda message: session.observe(message).addressees
+
+    return start
+
+
+@dataclass
+class _Baseline:
+    """What can be said without a model. A name in front is believed by all of them."""
+
+    choose: Callable[[_Baseline, str], str | None]
+    spoken: list[str] = field(default_factory=list)
+    addressed: dict[str, str] = field(default_factory=dict)
+    """By name, who addressed them last."""
+
+    def __call__(self, message: Message) -> tuple[Addressee, ...]:
+        chosen = message.addressee or self.choose(self, message.speaker)
+        if message.addressee is not None:
+            self.addressed[message.addressee] = message.speaker
+        self.spoken.append(message.speaker)
+        return (Addressee(chosen, 1.0),)
+
+    def previous(self, me: str) -> str | None:
+        """Who spoke last, other than oneself."""
+        return next((name for name in reversed(self.spoken) if name != me), None)
+
+
+BASELINES: dict[str, Callable[[_Baseline, str], str | None]] = {
+    "nobody": lambda so_far, me: None,
+    "previous-speaker": _Baseline.previous,
+    "addressed-me-last": lambda so_far, me: so_far.addressed.get(me),
+}
+
+
+def follow_baseline(name: str) -> Follow:
+    """A baseline by name."""
+    return lambda: _Baseline(BASELINES[name])
+
+
+def follow_logs(
+    follow: Follow,
+    logs: Iterable[LinkedLog],
+    *,
+    resolved: bool = False,
+    warm_up: int = 200,
+    progress: Callable[[str], None] = lambda name: None,
+) -> list[Outcome]:
+    """What is answered about every annotated message, each channel from its own start.
+
+    Args:
+        follow: What is measured.
+        logs: The chats.
+        resolved: Whether names in front are given as addressees; a session finds them itself.
+        warm_up: Messages before the first annotated one that are shown as well.
+        progress: Called with the name of each log when it is done.
+    """
+    outcomes = []
+    for document, log in enumerate(logs):
+        take = follow()
+        first = min(log.truth, default=0) - warm_up
+        for message in log.lines:
+            line = message.line if message.line is not None else -1
+            if message.kind is not Kind.MESSAGE or line < first:
+                continue
+            if resolved and line in log.named:
+                message = Message(message.speaker, message.text, log.named[line], message.time, line=line)
+            ranked = take(message)
+            if line in log.truth:
+                outcomes.append(Outcome(document, line, line in log.named, log.truth[line], ranked))
+        progress(log.name)
+    return outcomes
+
+
+def describe_addressees(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Accuracy in percent over all messages and those that name nobody; `is_for` as a curve; calibration."""
+    unnamed = [each for each in outcomes if not each.named]
+    starts = [each for each in unnamed if each.truth == {None}]
+    replies = [each for each in unnamed if None not in each.truth]
+    return {
+        "messages": len(outcomes),
+        "accuracy": _accuracy(outcomes),
+        "interval": _interval(outcomes),
+        "names_nobody": {
+            "messages": len(unnamed),
+            "accuracy": _accuracy(unnamed),
+            "interval": _interval(unnamed),
+            "for_nobody": {"messages": len(starts), "accuracy": _accuracy(starts)},
+            "for_somebody": {"messages": len(replies), "accuracy": _accuracy(replies)},
+        },
+        "is_for": _curve(outcomes),
+        "is_for_names_nobody": _curve(unnamed),
+        "calibration": _calibration(outcomes),
+        "calibration_names_nobody": _calibration(unnamed),
+    }
+
+
+def _accuracy(outcomes: list[Outcome]) -> float:
+    return round(100 * float(np.mean([each.right for each in outcomes])), 4) if outcomes else 0.0
+
+
+def _interval(outcomes: list[Outcome]) -> list[float]:
+    if not outcomes:
+        return [0.0, 0.0]
+    right = np.array([100.0 * each.right for each in outcomes])
+    found = bootstrap(right, np.array([each.document for each in outcomes]))
+    return [round(found.low, 4), round(found.high, 4)]
+
+
+def _curve(outcomes: list[Outcome]) -> list[dict[str, float]]:
+    """Precision and recall of "is this for me?", asked on behalf of everybody who is there."""
+    asked = [
+        (addressee.probability, addressee.name in each.truth)
+        for each in outcomes
+        for addressee in each.ranked
+        if addressee.name is not None
+    ]
+    probability = np.array([p for p, _ in asked])
+    right = np.array([r for _, r in asked], bool)
+    all_true = sum(len(each.truth - {None}) for each in outcomes)
+    curve = []
+    for threshold in _THRESHOLDS:
+        said_yes = probability >= threshold
+        hits = int((said_yes & right).sum())
+        curve.append(
+            {
+                "threshold": threshold,
+                "precision": round(hits / max(int(said_yes.sum()), 1), 4),
+                "recall": round(hits / max(all_true, 1), 4),
+            }
+        )
+    return curve
+
+
+def _calibration(outcomes: list[Outcome]) -> dict[str, Any]:
+    """How often the first choice is right, by how sure it was; the expected calibration error."""
+    sure = np.array([each.ranked[0].probability for each in outcomes])
+    right = np.array([each.right for each in outcomes], float)
+    place = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    bins = [
+        {
+            "messages": int((place == number).sum()),
+            "said": round(float(sure[place == number].mean()), 4),
+            "right": round(float(right[place == number].mean()), 4),
+        }
+        for number in range(_BINS)
+        if (place == number).any()
+    ]
+    error = sum(each["messages"] * abs(each["said"] - each["right"]) for each in bins) / max(len(outcomes), 1)
+    return {"bins": bins, "error": round(error, 4)}

@@ -1,0 +1,295 @@
+"""To whom a message is: what is known of everybody who may be meant, and how likely it makes them.
+
+Most messages name nobody. What gives their addressee away is who spoke when, who addressed whom, what the
+text has in common with what was said, and what the model makes of it all. These features go through a small
+network, trained on reply links that people have drawn (`towhom.training.addressees`), and a softmax over
+everybody who may be meant and nobody in particular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, log1p
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+REACH = 50
+"""How many messages back is looked for who may be meant."""
+
+_FAR = 5.0
+"""The logarithmic distance of what is out of reach."""
+
+Array = NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class Said:
+    """A message, as far as later ones need it."""
+
+    speaker: str
+    text: str
+    addressee: str | None
+    """Who is named outright, if anybody."""
+    time: float | None
+    """Seconds."""
+    called: str | None = None
+    """What may be the name of somebody who has not spoken yet."""
+    tokens: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    state: Array | None = None
+    """Its embedding, while it is in the model's context."""
+    words: frozenset[str] = frozenset()
+    """Those that tell something."""
+    question: bool = False
+    meant: dict[str | None, float] = field(default_factory=dict)
+    """How likely it is for whom; only those who are likely."""
+
+
+class ModelScores(NamedTuple):
+    """What the model makes of a candidate: log-odds of P(a|C) and of P(a|C,r)."""
+
+    before: float
+    given: float
+
+
+@dataclass(slots=True)
+class Person:
+    """What the messages within reach say of somebody who may be meant; distances in messages, 0 for never."""
+
+    name: str
+    distance: int = 0
+    """Since they spoke."""
+    order: int = 0
+    """1 for who spoke last, 2 for the one before, and so on."""
+    last: Said | None = None
+    """What they said last."""
+    recent: int = 0
+    """How many of the last ten messages are theirs."""
+    to_me: int = 0
+    """Since they named the speaker."""
+    from_me: int = 0
+    """Since the speaker named them."""
+    meant_me: float = 0.0
+    """How likely one of their messages was for the speaker, nearer ones counting more."""
+    common: float = 0.0
+    """What the message has in common with theirs, nearer ones counting more."""
+    common_last: float = 0.0
+    """What it has in common with their last one."""
+
+
+@dataclass(slots=True)
+class Situation:
+    """A message that is about to be said, and what there was before it."""
+
+    new: Said
+    model: Mapping[str, ModelScores]
+    """Of those in the model's context."""
+    mentioned: Collection[str]
+    """Who is mentioned somewhere in the text."""
+    people: dict[str, Person] = field(default_factory=dict)
+    my_last: Said | None = None
+    my_distance: int = 0
+    """Since the speaker spoke."""
+    addressed_me: str | None = None
+    """Who named the speaker last."""
+    total: float = 1.0
+    """Of the model's odds."""
+
+
+def _since(earlier: Said | None, new: Said) -> float:
+    """How long ago, in logarithmic seconds; 1 if it is not known. A clock may go backwards."""
+    if earlier is None or earlier.time is None or new.time is None:
+        return 1.0
+    return log1p(max(new.time - earlier.time, 0.0)) / 5
+
+
+def _near(distance: int, scale: float) -> float:
+    return exp(-distance / scale) if distance else 0.0
+
+
+CANDIDATE_FEATURES: dict[str, Callable[[Person, Situation], float]] = {
+    "named": lambda who, now: who.name == now.new.addressee,
+    "mentioned": lambda who, now: who.name in now.mentioned,
+    "in the context": lambda who, now: who.name in now.model,
+    "model": lambda who, now: now.model[who.name].before if who.name in now.model else 0.0,
+    "model, given the text": lambda who, now: now.model[who.name].given if who.name in now.model else 0.0,
+    "model, among all": lambda who, now: (
+        exp(now.model[who.name].given) / now.total if who.name in now.model else 0.0
+    ),
+    "distance": lambda who, now: log1p(who.distance) if who.distance else _FAR,
+    "previous speaker": lambda who, now: who.distance == 1,
+    "order": lambda who, now: who.order / 10 if who.order else 2.0,
+    "named me": lambda who, now: who.to_me > 0,
+    "named me, nearness": lambda who, now: _near(who.to_me, 5),
+    "named me last of all": lambda who, now: who.name == now.addressed_me,
+    "last message names me": lambda who, now: who.last is not None and who.last.addressee == now.new.speaker,
+    "last message names another": lambda who, now: (
+        who.last is not None and who.last.addressee not in (None, now.new.speaker)
+    ),
+    "I named them": lambda who, now: who.from_me > 0,
+    "I named them, nearness": lambda who, now: _near(who.from_me, 5),
+    "my last message names them": lambda who, now: (
+        now.my_last is not None and now.my_last.addressee == who.name
+    ),
+    "my last message meant them": lambda who, now: (
+        now.my_last.meant.get(who.name, 0.0) * _near(now.my_distance, 20) if now.my_last else 0.0
+    ),
+    "last message meant me": lambda who, now: who.last.meant.get(now.new.speaker, 0.0) if who.last else 0.0,
+    "meant me, nearness": lambda who, now: who.meant_me,
+    "last message asks": lambda who, now: who.last is not None and who.last.question,
+    "last message asks the room": lambda who, now: (
+        who.last is not None and who.last.question and who.last.addressee is None
+    ),
+    "common words": lambda who, now: who.common,
+    "common words, last message": lambda who, now: who.common_last,
+    "time since": lambda who, now: _since(who.last, now.new),
+    "I spoke since": lambda who, now: 0 < now.my_distance < who.distance,
+    "spoke since I did": lambda who, now: 0 < who.distance < now.my_distance,
+    "recent messages": lambda who, now: who.recent / 5,
+}
+"""What is known of somebody who may be meant, as numbers of the order of 1."""
+
+MESSAGE_FEATURES: dict[str, Callable[[Situation], float]] = {
+    "asks": lambda now: now.new.question,
+    "telling words": lambda now: log1p(len(now.new.words)),
+    "I have spoken": lambda now: now.my_last is not None,
+    "distance of my last": lambda now: log1p(now.my_distance) if now.my_distance else _FAR,
+    "my last asks": lambda now: now.my_last is not None and now.my_last.question,
+    "my last meant nobody": lambda now: (
+        now.my_last.meant.get(None, 0.0) * _near(now.my_distance, 20) if now.my_last else 0.0
+    ),
+    "somebody is named": lambda now: now.new.addressee is not None,
+    "somebody is mentioned": lambda now: bool(now.mentioned),
+    "time since my last": lambda now: _since(now.my_last, now.new),
+    "the time is known": lambda now: now.new.time is not None,
+    "candidates": lambda now: len(now.people) / 10,
+    "I am the previous speaker": lambda now: now.my_distance == 1,
+    "somebody named me": lambda now: now.addressed_me is not None,
+    "most common words": lambda now: max((who.common for who in now.people.values()), default=0.0),
+    "best of the model": lambda now: max((each.given for each in now.model.values()), default=0.0),
+}
+"""What is known of the message, whoever may be meant."""
+
+
+class Features(NamedTuple):
+    """What is known about a message and about everybody who may be meant."""
+
+    names: tuple[str, ...]
+    candidates: Array
+    """(N, features of a candidate)"""
+    message: Array
+    """(features of a message,)"""
+
+
+def features(
+    past: Sequence[Said],
+    new: Said,
+    *,
+    model: Mapping[str, ModelScores],
+    mentioned: Collection[str],
+    others: Iterable[str] = (),
+    weight: Mapping[str, float],
+) -> Features:
+    """What is known about a new message.
+
+    Args:
+        past: The messages before it, the latest last.
+        new: The message.
+        model: What the model makes of those in its context.
+        mentioned: Who is mentioned somewhere in the text.
+        others: Who else may be meant, though they have not spoken.
+        weight: What it tells that two messages have a word in common.
+    """
+    now = Situation(new, model, mentioned)
+    for distance, said in enumerate(reversed(past), 1):
+        if said.speaker == new.speaker:
+            _look_at_mine(now, distance, said)
+        else:
+            _look_at_theirs(now, distance, said, weight)
+    named = () if new.addressee is None else (new.addressee,)
+    for name in (*others, *mentioned, *named):
+        if name != new.speaker:
+            now.people.setdefault(name, Person(name))
+    now.total = sum(exp(each.given) for each in model.values())
+    rows = [[each(who, now) for each in CANDIDATE_FEATURES.values()] for who in now.people.values()]
+    return Features(
+        tuple(now.people),
+        np.array(rows, np.float32).reshape(len(rows), len(CANDIDATE_FEATURES)),
+        np.array([each(now) for each in MESSAGE_FEATURES.values()], np.float32),
+    )
+
+
+def _look_at_mine(now: Situation, distance: int, said: Said) -> None:
+    if now.my_last is None:
+        now.my_last, now.my_distance = said, distance
+    if said.addressee is not None and said.addressee != said.speaker:
+        who = now.people.setdefault(said.addressee, Person(said.addressee))
+        who.from_me = who.from_me or distance
+
+
+def _look_at_theirs(now: Situation, distance: int, said: Said, weight: Mapping[str, float]) -> None:
+    who = now.people.get(said.speaker)
+    if who is None:
+        who = now.people[said.speaker] = Person(said.speaker)
+    shared = now.new.words & said.words
+    common = 1.0 - exp(-sum(weight.get(word, 1.0) for word in shared)) if shared else 0.0
+    who.common = max(who.common, common * _near(distance, 20))
+    who.meant_me = max(who.meant_me, said.meant.get(now.new.speaker, 0.0) * _near(distance, 8))
+    who.recent += distance <= 10
+    if who.last is None:
+        who.last, who.distance, who.common_last = said, distance, common
+        who.order = 1 + sum(1 for each in now.people.values() if each.last is not None and each is not who)
+    if said.addressee == now.new.speaker:
+        who.to_me = who.to_me or distance
+        now.addressed_me = now.addressed_me or who.name
+
+
+class AddresseeRanker:
+    """A network with one hidden layer for candidates, one for nobody in particular; a softmax over all.
+
+    Args:
+        weights: Matrices, biases and outputs of the two.
+        temperature: Scores are divided by it; above 1, the answers are less sure of themselves.
+    """
+
+    def __init__(self, weights: Mapping[str, Array], temperature: float = 1.0) -> None:
+        split = len(CANDIDATE_FEATURES)
+        self._w_own, self._w_message = weights["candidate.w"][:split], weights["candidate.w"][split:]
+        self._bias, self._out = weights["candidate.b"], weights["candidate.out"]
+        self._w_nobody, self._bias_nobody = weights["nobody.w"], weights["nobody.b"]
+        self._out_nobody = weights["nobody.out"]
+        self._temperature = temperature
+
+    @staticmethod
+    def shapes(hidden: int, embedding: int) -> dict[str, tuple[int, ...]]:
+        """The weights that there must be."""
+        own, message = len(CANDIDATE_FEATURES), len(MESSAGE_FEATURES)
+        return {
+            "candidate.w": (own + message, hidden),
+            "candidate.b": (hidden,),
+            "candidate.out": (hidden,),
+            "nobody.w": (message + embedding, hidden),
+            "nobody.b": (hidden,),
+            "nobody.out": (hidden,),
+        }
+
+    def __call__(self, found: Features, state: Array) -> NDArray[np.float64]:
+        """(N + 1,) How likely each of the candidates is meant; the last is nobody in particular.
+
+        Args:
+            found: What is known.
+            state: (H,) The message's embedding.
+        """
+        hidden = found.candidates @ self._w_own
+        hidden += found.message @ self._w_message + self._bias
+        scores = np.empty(len(found.names) + 1)
+        scores[:-1] = np.maximum(hidden, 0.0) @ self._out
+        alone = np.concatenate([found.message, state]) @ self._w_nobody + self._bias_nobody
+        scores[-1] = np.maximum(alone, 0.0) @ self._out_nobody
+        scores /= self._temperature
+        scores -= scores.max()
+        np.exp(scores, out=scores)
+        scores /= scores.sum()
+        return scores

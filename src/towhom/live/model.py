@@ -1,0 +1,102 @@
+"""A trained model, ready to follow channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.corpus.vocabulary import NAME
+from towhom.live.addressees import AddresseeRanker, Features, Said
+from towhom.live.session import Session
+from towhom.persistence import SavedModel, load_model
+from towhom.selection import Scores
+from towhom.text.vocabulary import UNKNOWN_ID
+
+
+class Model:
+    """What `towhom.load` returns. It does not change, and can be shared by any number of threads.
+
+    Args:
+        saved: What a model folder holds.
+    """
+
+    def __init__(self, saved: SavedModel) -> None:
+        self.saved = saved
+        self.context = saved.context
+        self.runtime = saved.runtime
+        self.word_ids = {word: place for place, word in enumerate(saved.vocabulary.words, 1)}
+        self.unknown_id = UNKNOWN_ID
+        self.name_id = self.word_ids.get(NAME, UNKNOWN_ID)
+        # The words come in the order of their frequency: what is rare tells more.
+        scale = np.log1p(len(self.word_ids) + 1)
+        self.word_weights = {
+            word: float(weight)
+            for word, weight in zip(
+                saved.vocabulary.words, np.log1p(np.arange(1, len(self.word_ids) + 1)) / scale, strict=True
+            )
+        }
+        self._pair_temperature = float(saved.live.get("pair_temperature", 1.0))
+        self._ranker: AddresseeRanker | None = None
+        if "addressees" in saved.live:
+            self._ranker = AddresseeRanker(saved.live_weights, float(saved.live["addressees"]["temperature"]))
+
+    def session(self) -> Session:
+        """A new channel."""
+        return Session(self)
+
+    def rank(self, found: Features, said: Said, model: Mapping[str, ModelScores]) -> NDArray[np.float64]:
+        """(N + 1,) How likely each candidate is meant, and last, nobody in particular.
+
+        A model that was not made for it knows nothing of messages to nobody.
+        """
+        if self._ranker is not None and said.state is not None:
+            return self._ranker(found, said.state)
+        probabilities = np.zeros(len(found.names) + 1)
+        for place, name in enumerate(found.names):
+            if name == said.addressee:
+                probabilities[place] = 1e6
+            elif name in model:
+                probabilities[place] = np.exp(model[name].given)
+        if not probabilities.any():
+            probabilities[-1] = 1.0
+        result: NDArray[np.float64] = probabilities / probabilities.sum()
+        return result
+
+    def pair_probabilities(self, scores: Scores, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(P, C) How likely each pair of a single question is, -1 for those that cannot be.
+
+        Args:
+            scores: What the system says.
+            allowed: (P, C) Which pairs there may be; the first row is for nobody, where nobody is there.
+        """
+        if len(allowed) == 1:
+            joint = scores.response[0][None]
+        else:
+            joint = scores.pairs(self.runtime.rule)[0]
+            if self.runtime.rule.value == "joint-log":
+                joint = np.exp(joint)
+        joint = np.where(allowed, np.maximum(joint, 1e-12), 0.0)
+        powered = joint ** (1.0 / self._pair_temperature)
+        total = powered.sum()
+        result: NDArray[np.float64] = np.where(allowed, powered / total if total else 0.0, -1.0)
+        return result
+
+
+def load(folder: str | Path | None = None) -> Model:
+    """A model to follow channels with.
+
+    Args:
+        folder: What `towhom train` or `towhom package` made; None for the model that comes with towhom.
+
+    Raises:
+        ModelFormatError: The folder is no model, or of another version.
+    """
+    if folder is not None:
+        return Model(load_model(folder))
+    bundled = files("towhom.bundled")
+    with as_file(bundled) as path:
+        return Model(load_model(path))

@@ -1,0 +1,373 @@
+"""A channel followed message by message."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.batching import NOBODY, Questions
+from towhom.chat import Kind, Message
+from towhom.errors import SessionError
+from towhom.files import atomic_file
+from towhom.live.addressees import REACH, Features, ModelScores, Said, features
+from towhom.live.answers import Addressee, How, Observation, Selection, Verdict
+from towhom.live.people import People
+from towhom.live.reasons import reason_for
+from towhom.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from towhom.live.model import Model
+
+FORMAT, VERSION = "towhom-session", 1
+_SPOKEN = (Kind.MESSAGE, Kind.ACTION, Kind.NOTICE)
+_KEPT = 0.02
+"""Probabilities below this are not remembered."""
+
+
+class Session:
+    """What has been said in one channel, as far as a model needs it: the last messages, and who there is.
+
+    Memory is bounded however long the channel lives. Sessions of one model may run in many threads; calls
+    on one session wait for each other.
+
+    Args:
+        model: What answers.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.people = People()
+        self._past: deque[Said] = deque(maxlen=max(REACH, model.context))
+        self._last: Observation | None = None
+        self._lock = RLock()
+
+    def introduce(self, name: str, *aliases: str) -> None:
+        """Make somebody known who may not have spoken yet: a bot, with all the names that it listens to."""
+        with self._lock:
+            self.people.introduce(name, aliases)
+
+    def observe(self, message: Message) -> Observation:
+        """Take the next message; returns to whom it is addressed.
+
+        A line that is no message (somebody joins) changes nothing, and is for nobody.
+        """
+        if message.kind not in _SPOKEN:
+            nobody = (Addressee(None, 1.0),)
+            return Observation(message, nobody, How.INFERRED, "it is not a message")
+        with self._lock:
+            said = self._said(message.speaker, message.text, message.addressee, message.time)
+            found, probabilities = self._addressees(said)
+            self._hear(said)
+            said.meant = {
+                name: float(p)
+                for name, p in zip((*found.names, None), probabilities, strict=True)
+                if p >= _KEPT
+            }
+            if said.text != message.text or said.addressee != message.addressee:
+                message = Message(
+                    message.speaker, said.text, said.addressee, message.time, message.id,
+                    message.reply_to, message.kind, message.channel, message.line,
+                )  # fmt: skip
+            self._last = self._observation(message, said, found, probabilities)
+            return self._last
+
+    def rank_addressees(self, speaker: str, text: str) -> tuple[Addressee, ...]:
+        """Whom it would be for if somebody said it now, the likeliest first. Nothing is remembered."""
+        with self._lock:
+            said = self._said(speaker, text, None, None)
+            return _ranked(said, *self._addressees(said))
+
+    def is_for(self, name: str, *, threshold: float = 0.5) -> Verdict:
+        """Whether the last message is for somebody.
+
+        Args:
+            name: Who; introduced, if they may not have spoken.
+            threshold: How likely it must be. Probabilities are calibrated: of the messages for which this
+                says 0.8, about eight in ten are.
+        """
+        with self._lock:
+            if self._last is None:
+                return Verdict(False, 0.0, "nothing has been said yet")
+            who = self.people.known_as(name) or name
+            last = self._last
+            if last.message.speaker == who:
+                return Verdict(False, 0.0, f"{who} said it")
+            probability = sum(each.probability for each in last.addressees if each.name == who)
+            return Verdict(probability >= threshold, probability, last.reason)
+
+    def select(self, responder: str, candidates: Sequence[str]) -> list[Selection]:
+        """All pairs of addressee and response, the likeliest first.
+
+        Args:
+            responder: Who speaks next.
+            candidates: What they may say. One that begins with somebody's name is for them.
+
+        Raises:
+            SessionError: There are no candidates.
+        """
+        if isinstance(candidates, str) or not candidates:
+            raise SessionError("there is no candidate to select from; give a list of one or more")
+        with self._lock:
+            texts, to = [], list[str | None]()
+            for candidate in candidates:
+                named = self.people.named_in_front(candidate)
+                texts.append(candidate if named is None else named[1])
+                to.append(None if named is None or named[0] == responder else named[0])
+            drafts = [self._encoded(self._said(responder, text, None, None)) for text in texts]
+            questions, states, names = self._questions(responder, drafts)
+        scores = self.model.runtime.score_encoded(questions, states)
+        pairs = self.model.pair_probabilities(scores, self._allowed(names, to))
+        found = [
+            Selection(name, candidates[place], place, float(pairs[row, place]))
+            for row, name in enumerate(names)
+            for place in range(len(candidates))
+            if pairs[row, place] >= 0
+        ]
+        # Sorted by probability; what is said first breaks ties, so that the same question has one answer.
+        return sorted(found, key=lambda each: -each.probability)
+
+    def closest_names(self, name: str) -> list[str]:
+        """Names of the channel that are like a given one, for error messages."""
+        with self._lock:
+            known = {each.lower(): each for each in (*self.people.names, *self.people.introduced)}
+        return [known[each] for each in get_close_matches(name.lower(), known, n=3, cutoff=0.5)]
+
+    def save(self, path: str | Path) -> None:
+        """Write what the session knows to a small file: the last messages, and the names."""
+        with self._lock, atomic_file(Path(path), "w") as file:
+            json.dump(self._state(), file, ensure_ascii=False)
+
+    def restore(self, path: str | Path) -> None:
+        """Go on where `save` was; what the session knew is replaced.
+
+        Raises:
+            SessionError: The file is not what `save` writes.
+        """
+        path = Path(path)
+        try:
+            state = json.loads(path.read_text("utf-8"))
+            if not isinstance(state, dict) or state.get("format") != FORMAT:
+                raise SessionError(f"{path}: this is not the state of a session")
+            if state.get("version") != VERSION:
+                raise SessionError(
+                    f"{path}: the session has format version {state.get('version')}, expected {VERSION}"
+                )
+            fresh = Session(self.model)
+            fresh._restore(state)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise SessionError(f"{path}: the state cannot be read ({error!r})") from error
+        with self._lock:
+            self.people, self._past, self._last = fresh.people, fresh._past, fresh._last
+
+    # -- inside
+
+    def _said(self, speaker: str, text: str, addressee: str | None, time: datetime | None) -> Said:
+        """A message with what is said outright in it, and its words."""
+        called = None
+        if addressee is None:
+            named = self.people.named_in_front(text)
+            if named is not None:
+                addressee, text = named
+            else:
+                front = self.people.in_front(text)
+                called = None if front is None else front[0]
+        said = Said(speaker, text, addressee, _seconds(time), called)
+        self._tokenize(said)
+        return said
+
+    def _tokenize(self, said: Said) -> None:
+        vocabulary, weight = self.model.word_ids, self.model.word_weights
+        words = tokenize(said.text)
+        limit = self.model.runtime.max_words
+        is_name, unknown, name = self.people.is_name, self.model.unknown_id, self.model.name_id
+        said.tokens = np.array(
+            [
+                vocabulary.get(word) or (name if is_name(word) else unknown)
+                for word in (words if limit is None else words[:limit])
+            ],
+            np.int32,
+        )
+        said.words = frozenset(word for word in words if weight.get(word, 1.0) > _TELLING)
+        said.question = "?" in words
+
+    def _encoded(self, said: Said) -> Said:
+        if said.state is None:
+            offsets = np.array([0, len(said.tokens)])
+            said.state = self.model.runtime.encode_utterances(said.tokens, offsets)[0]
+        return said
+
+    def _hear(self, said: Said) -> None:
+        """Remember a message."""
+        if self.people.heard(said.speaker):
+            self._resolve_calls(said.speaker)
+        self._past.append(said)
+        if len(self._past) > self.model.context:  # it has left the context
+            self._past[-1 - self.model.context].state = None
+
+    def _resolve_calls(self, newcomer: str) -> None:
+        """Somebody speaks for the first time: those who called them before they did addressed them."""
+        for said in self._past:
+            if said.called is not None and said.called.removeprefix("@") == newcomer:
+                front = self.people.in_front(said.text)
+                if front is not None:
+                    said.addressee, said.text, said.called, said.state = newcomer, front[1], None, None
+                    self._tokenize(said)
+
+    def _context(self) -> list[Said]:
+        """The messages that the model sees, the latest last."""
+        start = max(len(self._past) - self.model.context, 0)
+        return [self._encoded(said) for said in islice(self._past, start, None)]
+
+    def _questions(
+        self, responder: str, drafts: list[Said]
+    ) -> tuple[Questions, NDArray[np.float32], list[str | None]]:
+        """One question for the model, as `Batcher` makes them; embeddings; the participants' names."""
+        context = self._context()
+        numbers = {responder: 0}
+        for said in reversed(context):
+            numbers.setdefault(said.speaker, len(numbers))
+        sender = [numbers[said.speaker] for said in context]
+        addressee = [
+            NOBODY if said.addressee in (None, said.speaker) else numbers.get(said.addressee or "", NOBODY)
+            for said in context
+        ]
+        utterances = context + drafts
+        lengths = [len(said.tokens) for said in utterances]
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        questions = Questions(
+            tokens=np.concatenate([said.tokens for said in utterances]),
+            offsets=offsets,
+            context=np.arange(len(context), dtype=np.int32)[None],
+            sender=np.array([sender], np.int32).reshape(1, -1),
+            addressee=np.array([addressee], np.int32).reshape(1, -1),
+            participants=np.array([len(numbers)], np.int32),
+            candidates=np.arange(len(context), len(utterances), dtype=np.int32)[None],
+            speakers_so_far=np.array([max(len(self.people.names), 1)], np.int32),
+        )
+        states = np.stack([said.state for said in utterances if said.state is not None])
+        return questions, states, [None, *islice(numbers, 1, None)]
+
+    def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
+        """Everybody who may be meant by a message that is about to be said, and how likely each is."""
+        self._encoded(said)
+        questions, states, names = self._questions(said.speaker, [said])
+        scores = self.model.runtime.score_encoded(questions, states)
+        before = _log_odds(scores.addressee[0])
+        given = before if scores.addressee_given is None else _log_odds(scores.addressee_given[0, 0])
+        model = {
+            name: ModelScores(float(before[place]), float(given[place]))
+            for place, name in enumerate(names)
+            if name is not None
+        }
+        words = set(said.words) | set(said.text.lower().split())
+        mentioned = self.people.mentioned(words) - {said.speaker}
+        mentioned |= {name for name in model if name.lower() in words and name != said.speaker}
+        found = features(
+            self._past,
+            said,
+            model=model,
+            mentioned=mentioned,
+            others=tuple(self.people.introduced),
+            weight=self.model.word_weights,
+        )
+        return found, self.model.rank(found, said, model)
+
+    def _allowed(self, names: list[str | None], to: list[str | None]) -> NDArray[np.bool_]:
+        """(P, C) Which pairs there may be: a candidate that names somebody is for them."""
+        allowed = np.ones((len(names), len(to)), bool)
+        allowed[0] = len(names) == 1  # the responder's row stands for nobody, where nobody else is there
+        for place, name in enumerate(to):
+            if name in names[1:]:
+                allowed[:, place] = [each == name for each in names]
+        return allowed
+
+    def _observation(
+        self, message: Message, said: Said, found: Features, probabilities: NDArray[np.float64]
+    ) -> Observation:
+        ranked = _ranked(said, found, probabilities)
+        how = How.INFERRED if said.addressee is None or said.addressee == said.speaker else How.NAMED
+        return Observation(message, ranked, how, reason_for(said, ranked[0], found))
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "names": list(self.people.names),
+            "introduced": {name: list(aliases) for name, aliases in self.people.introduced.items()},
+            "messages": [
+                {
+                    "speaker": said.speaker,
+                    "text": said.text,
+                    "addressee": said.addressee,
+                    "time": said.time,
+                    "called": said.called,
+                    "meant": [[name, round(p, 6)] for name, p in said.meant.items()],
+                }
+                for said in self._past
+            ],
+            "last": None
+            if self._last is None
+            else {
+                "addressees": [[each.name, each.probability] for each in self._last.addressees],
+                "how": self._last.how.value,
+                "reason": self._last.reason,
+            },
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        for name, aliases in state["introduced"].items():
+            self.people.introduce(name, aliases)
+        for name in state["names"]:
+            self.people.heard(name)
+        for each in state["messages"]:
+            said = Said(each["speaker"], each["text"], each["addressee"], each["time"], each["called"])
+            said.meant = {name: float(p) for name, p in each["meant"]}
+            self._tokenize(said)
+            self._past.append(said)
+        if state["last"] is not None:
+            last, said = state["last"], self._past[-1]
+            self._last = Observation(
+                Message(said.speaker, said.text, said.addressee),
+                tuple(Addressee(name, float(p)) for name, p in last["addressees"]),
+                How(last["how"]),
+                str(last["reason"]),
+            )
+
+
+_TELLING = 0.4
+"""Words with less weight than this are in every other message."""
+
+
+def _ranked(said: Said, found: Features, probabilities: NDArray[np.float64]) -> tuple[Addressee, ...]:
+    every = [Addressee(n, float(p)) for n, p in zip((*found.names, None), probabilities, strict=True)]
+    # Who is named outright comes first, whatever else speaks for somebody.
+    named = None if said.addressee == said.speaker else said.addressee
+    every.sort(key=lambda each: (named is None or each.name != named, -each.probability))
+    return tuple(every)
+
+
+def _log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    clipped = np.clip(probability, 1e-6, 1 - 1e-6)
+    result: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
+    return result
+
+
+def _seconds(time: datetime | None) -> float | None:
+    """Seconds; a time without a zone counts as UTC, since only differences matter."""
+    if time is None:
+        return None
+    zone = time.utcoffset()
+    return (time.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() - (
+        zone.total_seconds() if zone else 0.0
+    )

@@ -1,0 +1,54 @@
+"""The settings of the neural systems. Apart from the systems, so that a model is loaded without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuralConfig:
+    """Sizes as in the paper.
+
+    Args:
+        dimensions: Size of the word vectors, which stay fixed.
+        hidden: Size of utterance and speaker embeddings.
+        init: Weights are drawn evenly from -init to init; 0.01 in the paper.
+    """
+
+    dimensions: int = 300
+    hidden: int = 50
+    init: float = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticRNNConfig(NeuralConfig):
+    """The settings of the paper.
+
+    Args:
+        positions: How many positions have an embedding of their own; farther ones share the last.
+    """
+
+    positions: int = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticHierRNNConfig(StaticRNNConfig):
+    """The settings of the paper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicRNNConfig(NeuralConfig):
+    """The settings of the paper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SIRNNConfig(NeuralConfig):
+    """The settings of the paper, and its two ablations.
+
+    Args:
+        shared: Whether the three units have the same parameters ("w/ shared IGRUs").
+        joint: Whether addressee and response are selected jointly (else "w/o joint selection").
+    """
+
+    shared: bool = False
+    joint: bool = True

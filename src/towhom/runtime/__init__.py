@@ -1,0 +1,21 @@
+"""Running a trained model with NumPy alone: each neural system again, forward only, without torch.
+
+`towhom.models` is where the systems are trained and explained; the modules here have the same names and
+answer the same, to rounding (tests/runtime compares them). docs/live.md says why this and not ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from towhom.models.registry import entry
+from towhom.runtime.base import NumpySelector
+
+__all__ = ["NumpySelector", "runtime_class"]
+
+
+def runtime_class(system: str) -> type[NumpySelector]:
+    """The class that runs a neural system."""
+    module, _, attribute = entry(system).target.partition(":")
+    found: type[NumpySelector] = getattr(import_module(f"towhom.runtime.{module}"), attribute)
+    return found
