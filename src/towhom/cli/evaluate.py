@@ -17,7 +17,7 @@ from rich.table import Table
 
 from towhom.cli.options import echo_json
 from towhom.corpus import Corpus, Split, build_corpus
-from towhom.errors import TowhomError
+from towhom.errors import CorpusError, TowhomError
 from towhom.evaluation.evaluator import evaluate as run
 from towhom.evaluation.evaluator import summary
 from towhom.evaluation.metrics import METRICS, Outcomes
@@ -73,7 +73,12 @@ def evaluate(
 
 @contextmanager
 def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
-    """The corpus and split that `--data` names; a file is made into a corpus for the while."""
+    """The corpus and split that `--data` names; a file is made into a corpus for the while.
+
+    Raises:
+        CorpusError: The folder is no corpus, or no corpus can be made of the file.
+        LogError: The file cannot be read.
+    """
     name, _, split = data.rpartition(":")
     if name and split in [each.value for each in Split]:
         yield Corpus(name), Split(split)
@@ -81,7 +86,12 @@ def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
         yield Corpus(data), None
     else:
         with tempfile.TemporaryDirectory() as folder:
-            yield build_corpus(Path(folder) / "corpus", splits={Split.TEST: [data]}), Split.TEST
+            try:
+                corpus = build_corpus(Path(folder) / "corpus", splits={Split.TEST: [data]})
+            except CorpusError as error:
+                raise CorpusError(f"{data}: {error}; that is an option of towhom corpus build") from error
+            corpus.name = data  # not the folder, which nobody has heard of
+            yield corpus, None
 
 
 def _measure(
