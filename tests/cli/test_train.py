@@ -124,6 +124,14 @@ class TestErrors:
         for problem in ("epochs must be", "context must be", "hidden must be"):
             assert problem in errors
 
+    def test_a_batch_of_other_runs(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        """The error names an option, and it helps."""
+        command = ("train", tmp_path / "model", *folders.options, *OPTIONS, "--batch", "20")
+        assert "batch (20) must be a multiple of run (16)" in run(*command, code=1).stderr
+        run(*command, "--run", "5")
+        training = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))
+        assert (training["config"]["batch"], training["config"]["run"]) == (20, 5)
+
     def test_a_baseline_is_not_trained(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         result = run("train", tmp_path / "model", *folders.options, "--system", "chance", code=2)
         assert re.search("Invalid value for '--system'", result.stderr)
