@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -75,20 +76,30 @@ class TestBaselines:
         assert written(out) == before
         assert again.stderr == first.stderr
 
-    def test_seeds(self, run: Run, folders: Folders, out: Path) -> None:
-        run("reproduce", out, *folders.options, "--system", "chance", "--candidates", "2", "--seeds", "2")
-        assert sorted(path.name for path in (out / "records").iterdir()) == [
-            f"chance-t15-c2-s{seed}.json" for seed in (0, 1)
-        ]
-        assert " ± 0.00 (" in (out / "report.md").read_text("utf-8")
+    def test_seeds_are_for_what_is_trained(self, run: Run, folders: Folders, out: Path) -> None:
+        run("reproduce", out, *folders.options, *BASELINES, "--seeds", "2")
+        assert sorted(path.name for path in (out / "records").iterdir()) == RECORDS
+        assert " ± " not in (out / "report.md").read_text("utf-8")
+
+
+TINY = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}
+
+
+def test_seeds(run: Run, folders: Folders, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(load_experiment().settings, "ours", TINY)
+    one = ("--system", "dynamic-rnn", "--context", "5", "--candidates", "2")
+    run("reproduce", out, *folders.options, *one, "--seeds", "2")
+    assert sorted(path.stem for path in (out / "records").iterdir()) == [
+        f"dynamic-rnn-t5-c2-s{seed}" for seed in (0, 1)
+    ]
+    assert re.search(r"\d ± \d", (out / "report.md").read_text("utf-8"))
 
 
 def test_a_system_is_trained_with_the_settings_named(
     run: Run, folders: Folders, tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = load_experiment()
-    tiny = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}
-    monkeypatch.setitem(experiment.settings, "paper", tiny)
+    monkeypatch.setitem(experiment.settings, "paper", TINY)
     one = (
         "--system",
         "dynamic-rnn",
@@ -102,7 +113,7 @@ def test_a_system_is_trained_with_the_settings_named(
     run("reproduce", out, *folders.options, *one, "--settings", "paper")
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["dynamic-rnn-t5-c2-s0"]
     record = json.loads((out / "records" / "dynamic-rnn-t5-c2-s0.json").read_text("utf-8"))
-    assert record["identity"]["settings"] == tiny
+    assert record["identity"]["settings"] == TINY
     other = run("reproduce", out, *folders.options, *one, "--settings", "ours", code=1)
     assert "dynamic-rnn-t5-c2-s0.json: is the record of a run with other data or settings" in other.stderr
 

@@ -33,7 +33,7 @@ from towhom.text.vectors import WordVectors
 @click.option(
     "--settings", default="ours", show_default=True, help="Settings of the training: ours or paper."
 )
-@click.option("--seeds", default=1, show_default=True, help="Runs of each row.")
+@click.option("--seeds", default=1, show_default=True, help="Runs of each row that is trained.")
 def reproduce(
     out: Path,
     folder: Path,
