@@ -51,6 +51,13 @@ def test_again_ends_with_the_same_model(run: Run, folders: Folders, tmp_path: Pa
     assert again.partition(";")[0] == first.partition(";")[0]
 
 
+def test_plain(run: Run, folders: Folders, tmp_path: Path) -> None:
+    run("train", tmp_path / "model", *folders.options, *OPTIONS, "--plain")
+    assert json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]["plain"] is True
+    other = run("train", tmp_path / "model", *folders.options, *OPTIONS, code=1)
+    assert "holds a model of other data or settings" in other.stderr
+
+
 def test_interrupted_it_goes_on_where_it_was(
     run: Run, folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
