@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -15,6 +16,9 @@ from tests.experiments.tiny import corpus as corpus
 from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
+from tests.models.chats import write_corpus
+from tests.training.conftest import quiz
+from towhom.corpus import Split
 from towhom.evaluation.evaluator import evaluate
 from towhom.evaluation.metrics import Outcomes
 from towhom.experiments import load_experiment
@@ -75,6 +79,26 @@ class TestBaselines:
         assert calls == 3
         assert written(out) == before
         assert again.stderr == first.stderr
+
+    def test_records_of_another_corpus_are_left_out(
+        self, run: Run, folders: Folders, out: Path, tmp_path: Path
+    ) -> None:
+        run("reproduce", out, *folders.options, *BASELINES)
+        before = written(out)
+        chats = {split: [quiz(Random(1), rounds=20)] for split in (Split.TRAIN, Split.DEV)}
+        other = folders._replace(corpus=write_corpus(tmp_path / "other", chats).folder)
+        direct = ("--system", "direct-recent-tfidf", "--candidates", "2")
+        result = run("reproduce", out, *other.options, *direct)
+        note = f"{out / 'records'}: 2 records there are of other data or settings, and not in the report"
+        assert note in result.stderr
+        report = (out / "report.md").read_text("utf-8")
+        assert "1 runs; " in report
+        assert "| Recent+TF-IDF | 15 |" not in report
+        assert "Not run yet: Chance (T 15, 2), " in report
+        again = run("reproduce", out, *folders.options, *BASELINES)
+        assert ": 1 records there are of other" in again.stderr
+        (out / "records" / "direct-recent-tfidf-t15-c2-s0.json").unlink()
+        assert written(out) == before
 
     def test_seeds_are_for_what_is_trained(self, run: Run, folders: Folders, out: Path) -> None:
         run("reproduce", out, *folders.options, *BASELINES, "--seeds", "2")

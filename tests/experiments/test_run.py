@@ -21,7 +21,7 @@ from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.metrics import Outcomes
 from towhom.evaluation.summary import describe
 from towhom.experiments import Row, run
-from towhom.experiments.run import Plan, run_all, run_row
+from towhom.experiments.run import Plan, is_run_of, run_all, run_row
 from towhom.models.chance import Chance
 from towhom.persistence import CONFIG, TRAINING, load_model
 from towhom.records import circumstances
@@ -140,6 +140,23 @@ class TestAgain:
     def test_a_baseline_has_no_settings(self, plan: Plan) -> None:
         first = run_row(CHANCE, plan, seed=0)
         assert run_row(CHANCE, replace(plan, settings={}), seed=0) == first
+
+
+class TestRunOf:
+    @pytest.mark.parametrize("row", [CHANCE, SIRNN], ids=lambda row: row.system)
+    def test_this_plan(self, row: Row, plan: Plan) -> None:
+        assert is_run_of(run_row(row, plan, seed=1), plan)
+
+    def test_another(self, plan: Plan, tmp_path: Path) -> None:
+        baseline, trained = run_row(CHANCE, plan, seed=0), run_row(SIRNN, plan, seed=0)
+        other_vectors = replace(plan, vectors=word_vectors(10, known=plan.vectors.words, seed=1))
+        for other in (replace(plan, settings={**SETTINGS, "epochs": 2}), other_vectors):
+            assert is_run_of(baseline, other)
+            assert not is_run_of(trained, other)
+        documents = {split: [quiz(Random(1), rounds=20)] for split in (Split.TRAIN, Split.DEV)}
+        other = replace(plan, corpus=write_corpus(tmp_path, documents))
+        assert not is_run_of(baseline, other)
+        assert not is_run_of(trained, other)
 
 
 class TestFootnote:

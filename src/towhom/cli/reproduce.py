@@ -14,7 +14,7 @@ from towhom.corpus.stats import split_statistics
 from towhom.experiments import Row, load_experiment
 from towhom.experiments.plots import plot_breakdowns
 from towhom.experiments.report import read_records, write_report
-from towhom.experiments.run import Plan, run_all
+from towhom.experiments.run import Plan, is_run_of, run_all
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
 from towhom.text.vectors import WordVectors
@@ -47,7 +47,8 @@ def reproduce(
 ) -> None:
     """Run the grid of the paper's Table 3 on a corpus; one record a run, in OUT/records.
 
-    Resumable: what has a record is not run again, and a training that was killed goes on where it was.
+    Resumable: what has a record is not run again, and a training that was killed goes on where it was. The
+    report is of all records in OUT that are of these data and settings.
     """
     experiment = load_experiment()
     if settings not in experiment.settings:
@@ -87,7 +88,13 @@ def reproduce(
         run_all(rows, plan, seeds=seeds, done=done)
     except KeyboardInterrupt:
         raise click.ClickException("interrupted; the same command goes on where it was") from None
-    records = read_records(plan.records)
+    everything = read_records(plan.records)
+    records = [record for record in everything if is_run_of(record, plan)]
+    if others := len(everything) - len(records):
+        console.print(
+            f"{plan.records}: {others} records there are of other data or settings, and not in the report",
+            markup=False,
+        )
     figures = [path for split in splits for path in plot_breakdowns(out, records, split=split.value)]
     statistics = split_statistics(corpus)
     title = f"Table 3 on {folder.name}"

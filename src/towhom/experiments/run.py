@@ -83,6 +83,13 @@ def run_row(row: Row, plan: Plan, *, seed: int, watch: Any = None) -> dict[str, 
     return record
 
 
+def is_run_of(record: dict[str, Any], plan: Plan) -> bool:
+    """Whether a record is of the plan's data and settings."""
+    key = record["identity"]
+    row = Row(key["system"], key["context"], key["candidates"])
+    return bool(key == _identity(row, plan, key["seed"]))
+
+
 def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
     identity = {
         "system": row.system,
