@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from random import Random
@@ -25,6 +26,7 @@ from towhom.experiments import load_experiment
 from towhom.experiments import run as runs
 
 BASELINES = ("--system", "chance", "--system", "recent-tfidf", "--candidates", "2")
+TINY = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}
 RECORDS = ["chance-t15-c2-s0.json", "recent-tfidf-t15-c2-s0.json"]
 
 
@@ -106,7 +108,36 @@ class TestBaselines:
         assert " ± " not in (out / "report.md").read_text("utf-8")
 
 
-TINY = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}
+class TestCases:
+    @pytest.mark.parametrize(("options", "number"), [((), 3), (("--cases", "1"), 1), (("--cases", "0"), 0)])
+    def test_so_many(
+        self, options: tuple[str, ...], number: int, run: Run, folders: Folders, out: Path
+    ) -> None:
+        run("reproduce", out, *folders.options, *BASELINES, *options)
+        report, page = ((out / name).read_text("utf-8") for name in ("report.md", "report.html"))
+        assert report.count("### Sample ") == page.count("<h3>Sample ") == number
+        assert report.count("| Recent+TF-IDF | ★ ") == number
+
+    def test_none_is_no_number(self, run: Run, folders: Folders, out: Path) -> None:
+        result = run("reproduce", out, *folders.options, *BASELINES, "--cases", "-1", code=2)
+        assert "Invalid value for '--cases'" in result.stderr
+
+    def test_help_says_what_they_are(self, run: Run) -> None:
+        assert "They quote the logs: 0 for a report to be published." in " ".join(
+            run("reproduce", "--help").stdout.split()
+        )
+
+    def test_of_a_model_while_it_is_there(
+        self, run: Run, folders: Folders, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(load_experiment().settings, "ours", TINY)
+        command = ("reproduce", out, *folders.options, "--system", "dynamic-rnn", "--context", "5")
+        run(*command, "--candidates", "2")
+        assert "| Dynamic-RNN | ★ " in (out / "report.md").read_text("utf-8")
+        shutil.rmtree(out / "models")
+        run(*command, "--candidates", "2")
+        assert "Sample" not in (out / "report.md").read_text("utf-8")
+        assert not (out / "models").exists()
 
 
 def test_seeds(run: Run, folders: Folders, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from towhom.evaluation.metrics import METRICS, Outcomes
 from towhom.evaluation.significance import compare
 from towhom.evaluation.summary import describe
 from towhom.models.base import Selector
-from towhom.models.registry import SYSTEMS, system_class
+from towhom.models.registry import SYSTEMS, baseline
 from towhom.selection import Rule
 
 _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
@@ -112,8 +112,7 @@ def _measure(
 def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
     """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
     if name in _BASELINES:
-        cls = system_class(name)
-        return (cls() if name == "chance" else cls(corpus)), 15, None
+        return baseline(name, corpus), 15, None
     if not Path(name).exists():
         known = ", ".join(_BASELINES)
         raise TowhomError(f"{name}: there is no such model folder, nor a baseline of this name ({known})")

@@ -12,6 +12,7 @@ from towhom.cli.options import FOLDER
 from towhom.corpus import Corpus, Split
 from towhom.corpus.stats import split_statistics
 from towhom.experiments import Row, load_experiment
+from towhom.experiments.cases import table_cases
 from towhom.experiments.plots import plot_breakdowns
 from towhom.experiments.report import read_records, write_report
 from towhom.experiments.run import Plan, is_run_of, run_all
@@ -34,6 +35,13 @@ from towhom.text.vectors import WordVectors
     "--settings", default="ours", show_default=True, help="Settings of the training: ours or paper."
 )
 @click.option("--seeds", default=1, show_default=True, help="Runs of each row that is trained.")
+@click.option(
+    "--cases",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="Telling samples to show in the report. They quote the logs: 0 for a report to be published.",
+)
 def reproduce(
     out: Path,
     folder: Path,
@@ -44,6 +52,7 @@ def reproduce(
     candidates: tuple[int, ...],
     settings: str,
     seeds: int,
+    cases: int,
 ) -> None:
     """Run the grid of the paper's Table 3 on a corpus; one record a run, in OUT/records.
 
@@ -100,7 +109,14 @@ def reproduce(
     title = f"Table 3 on {folder.name}"
     notes = f"{len(records)} runs; settings of the training: {settings}. Each run has its record in records/."
     written = write_report(
-        out, experiment, records, title=title, notes=notes, statistics=statistics, figures=figures
+        out,
+        experiment,
+        records,
+        title=title,
+        notes=notes,
+        statistics=statistics,
+        figures=figures,
+        cases=table_cases(experiment, records, plan, number=cases),
     )
     for path in written:
         console.print(str(path), markup=False)

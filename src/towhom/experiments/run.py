@@ -19,7 +19,7 @@ from towhom.evaluation.summary import describe
 from towhom.experiments import Row
 from towhom.extras import require
 from towhom.models.base import Selector
-from towhom.models.registry import entry, system_class
+from towhom.models.registry import baseline, entry
 from towhom.records import circumstances, write_record
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
@@ -104,22 +104,26 @@ def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
     return plain
 
 
+def model_of(row: Row, plan: Plan, *, seed: int) -> tuple[Path, TrainingConfig]:
+    """Where the model of a neural row is, and how it is trained."""
+    system = _SAME_MODEL.get(row.system, row.system)
+    config = TrainingConfig(
+        system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
+    )
+    return plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}", config
+
+
 def _selector(
     row: Row, plan: Plan, seed: int, watch: Any
 ) -> tuple[Selector, NDArray[np.int32] | None, dict[str, Any]]:
     """The system of a row, trained if need be; its ids for the corpus's words; how the training went."""
     if not entry(row.system).neural:
-        cls = system_class(row.system)
-        return (cls() if row.system == "chance" else cls(plan.corpus)), None, {}
+        return baseline(row.system, plan.corpus), None, {}
     require("torch", extra="train", purpose="training")
     from towhom.persistence import load_model
     from towhom.training.loop import is_training_of, train
 
-    system = _SAME_MODEL.get(row.system, row.system)
-    folder = plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}"
-    config = TrainingConfig(
-        system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
-    )
+    folder, config = model_of(row, plan, seed=seed)
     if not folder.exists():
         train(config, plan.corpus, plan.vectors, folder, watch=watch)
     saved = load_model(folder)
