@@ -48,7 +48,9 @@ _DEFAULT = TrainingConfig()
 @click.option("--weight-decay", type=float, help="L2.")
 @click.option("--epochs", type=int, help="At most.")
 @click.option("--patience", type=int, help="Epochs without a better dev.")
-@click.option("--plain", is_flag=True, help="Compute as one would at first: slow, the same up to rounding.")
+@click.option(
+    "--plain", is_flag=True, help="Compute as one would at first: slow, each step the same up to rounding."
+)
 @click.option("--force", is_flag=True, help="Replace a model of other data or settings.")
 @click.option(
     "--tensorboard", type=FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."

@@ -29,8 +29,8 @@ class TrainingConfig:
         epochs: At most.
         patience: Epochs without a better dev ADR-RES before it stops.
         seed: For weights, order and false candidates.
-        plain: Whether to compute as one would at first: everything padded, nothing shared. It is slow, and
-            agrees up to rounding.
+        plain: Whether to compute as one would at first: everything padded, nothing shared. It is slow; each
+            step agrees with the fast one up to rounding, which grows as training goes on.
     """
 
     system: str = "sirnn"
