@@ -120,6 +120,27 @@ class TestPublishedFile:
         assert measured(run, model, "--data", str(path)) == measured(run, model, "--data", dev)
         assert [each.name for each in tmp_path.iterdir()] == [name]
 
+    @pytest.mark.parametrize(
+        ("text", "options", "message"),
+        [
+            ("hello\nworld\n", (), "no log in a known format"),
+            ("[10:00] <ann> hello\n[10:01] <ben> ann: yes\n", (), "no document is left"),
+            ("[10:00]\t<ann>\t-\thello\t-\t-\n", (), "there are no samples in it"),
+            (
+                "[10:00]\t<ann>\t-\thello\t-\t-\n[10:01]\t<ben>\tann\tyes\tno\t0\n",
+                ("--candidates", "10"),
+                "its samples have 2 candidates, not 10",
+            ),
+        ],
+    )
+    def test_errors_name_the_file(
+        self, text: str, options: tuple[str, ...], message: str, run: Run, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "given.txt"
+        path.write_text(text)
+        result = run("evaluate", "recent-tfidf", "--data", path, *options, code=1)
+        assert result.stderr.startswith(f"Error: {path}: {message}")
+
     def test_not_there(self, run: Run, tmp_path: Path) -> None:
         result = run("evaluate", "chance", "--data", tmp_path / "nowhere", code=1)
         assert f"{tmp_path / 'nowhere'}: there is no such file" in result.stderr

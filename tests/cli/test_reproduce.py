@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -14,12 +17,16 @@ from tests.experiments.tiny import corpus as corpus
 from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
+from tests.models.chats import write_corpus
+from tests.training.conftest import quiz
+from towhom.corpus import Split
 from towhom.evaluation.evaluator import evaluate
 from towhom.evaluation.metrics import Outcomes
 from towhom.experiments import load_experiment
 from towhom.experiments import run as runs
 
 BASELINES = ("--system", "chance", "--system", "recent-tfidf", "--candidates", "2")
+TINY = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}
 RECORDS = ["chance-t15-c2-s0.json", "recent-tfidf-t15-c2-s0.json"]
 
 
@@ -75,20 +82,79 @@ class TestBaselines:
         assert written(out) == before
         assert again.stderr == first.stderr
 
-    def test_seeds(self, run: Run, folders: Folders, out: Path) -> None:
-        run("reproduce", out, *folders.options, "--system", "chance", "--candidates", "2", "--seeds", "2")
-        assert sorted(path.name for path in (out / "records").iterdir()) == [
-            f"chance-t15-c2-s{seed}.json" for seed in (0, 1)
-        ]
-        assert " ± 0.00 (" in (out / "report.md").read_text("utf-8")
+    def test_records_of_another_corpus_are_left_out(
+        self, run: Run, folders: Folders, out: Path, tmp_path: Path
+    ) -> None:
+        run("reproduce", out, *folders.options, *BASELINES)
+        before = written(out)
+        chats = {split: [quiz(Random(1), rounds=20)] for split in (Split.TRAIN, Split.DEV)}
+        other = folders._replace(corpus=write_corpus(tmp_path / "other", chats).folder)
+        direct = ("--system", "direct-recent-tfidf", "--candidates", "2")
+        result = run("reproduce", out, *other.options, *direct)
+        note = f"{out / 'records'}: 2 records there are of other data or settings, and not in the report"
+        assert note in result.stderr
+        report = (out / "report.md").read_text("utf-8")
+        assert "1 runs; " in report
+        assert "| Recent+TF-IDF | 15 |" not in report
+        assert "Not run yet: Chance (T 15, 2), " in report
+        again = run("reproduce", out, *folders.options, *BASELINES)
+        assert ": 1 records there are of other" in again.stderr
+        (out / "records" / "direct-recent-tfidf-t15-c2-s0.json").unlink()
+        assert written(out) == before
+
+    def test_seeds_are_for_what_is_trained(self, run: Run, folders: Folders, out: Path) -> None:
+        run("reproduce", out, *folders.options, *BASELINES, "--seeds", "2")
+        assert sorted(path.name for path in (out / "records").iterdir()) == RECORDS
+        assert " ± " not in (out / "report.md").read_text("utf-8")
+
+
+class TestCases:
+    @pytest.mark.parametrize(("options", "number"), [((), 3), (("--cases", "1"), 1), (("--cases", "0"), 0)])
+    def test_so_many(
+        self, options: tuple[str, ...], number: int, run: Run, folders: Folders, out: Path
+    ) -> None:
+        run("reproduce", out, *folders.options, *BASELINES, *options)
+        report, page = ((out / name).read_text("utf-8") for name in ("report.md", "report.html"))
+        assert report.count("### Sample ") == page.count("<h3>Sample ") == number
+        assert report.count("| Recent+TF-IDF | ★ ") == number
+
+    def test_none_is_no_number(self, run: Run, folders: Folders, out: Path) -> None:
+        result = run("reproduce", out, *folders.options, *BASELINES, "--cases", "-1", code=2)
+        assert "Invalid value for '--cases'" in result.stderr
+
+    def test_help_says_what_they_are(self, run: Run) -> None:
+        assert "They quote the logs: 0 for a report to be published." in " ".join(
+            run("reproduce", "--help").stdout.split()
+        )
+
+    def test_of_a_model_while_it_is_there(
+        self, run: Run, folders: Folders, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(load_experiment().settings, "ours", TINY)
+        command = ("reproduce", out, *folders.options, "--system", "dynamic-rnn", "--context", "5")
+        run(*command, "--candidates", "2")
+        assert "| Dynamic-RNN | ★ " in (out / "report.md").read_text("utf-8")
+        shutil.rmtree(out / "models")
+        run(*command, "--candidates", "2")
+        assert "Sample" not in (out / "report.md").read_text("utf-8")
+        assert not (out / "models").exists()
+
+
+def test_seeds(run: Run, folders: Folders, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(load_experiment().settings, "ours", TINY)
+    one = ("--system", "dynamic-rnn", "--context", "5", "--candidates", "2")
+    run("reproduce", out, *folders.options, *one, "--seeds", "2")
+    assert sorted(path.stem for path in (out / "records").iterdir()) == [
+        f"dynamic-rnn-t5-c2-s{seed}" for seed in (0, 1)
+    ]
+    assert re.search(r"\d ± \d", (out / "report.md").read_text("utf-8"))
 
 
 def test_a_system_is_trained_with_the_settings_named(
     run: Run, folders: Folders, tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = load_experiment()
-    tiny = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}
-    monkeypatch.setitem(experiment.settings, "paper", tiny)
+    monkeypatch.setitem(experiment.settings, "paper", TINY)
     one = (
         "--system",
         "dynamic-rnn",
@@ -102,7 +168,7 @@ def test_a_system_is_trained_with_the_settings_named(
     run("reproduce", out, *folders.options, *one, "--settings", "paper")
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["dynamic-rnn-t5-c2-s0"]
     record = json.loads((out / "records" / "dynamic-rnn-t5-c2-s0.json").read_text("utf-8"))
-    assert record["identity"]["settings"] == tiny
+    assert record["identity"]["settings"] == TINY
     other = run("reproduce", out, *folders.options, *one, "--settings", "ours", code=1)
     assert "dynamic-rnn-t5-c2-s0.json: is the record of a run with other data or settings" in other.stderr
 

@@ -51,6 +51,13 @@ def test_again_ends_with_the_same_model(run: Run, folders: Folders, tmp_path: Pa
     assert again.partition(";")[0] == first.partition(";")[0]
 
 
+def test_plain(run: Run, folders: Folders, tmp_path: Path) -> None:
+    run("train", tmp_path / "model", *folders.options, *OPTIONS, "--plain")
+    assert json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]["plain"] is True
+    other = run("train", tmp_path / "model", *folders.options, *OPTIONS, code=1)
+    assert "holds a model of other data or settings" in other.stderr
+
+
 def test_interrupted_it_goes_on_where_it_was(
     run: Run, folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +130,14 @@ class TestErrors:
         errors = run("train", tmp_path / "model", *folders.options, *wrong, code=1).stderr
         for problem in ("epochs must be", "context must be", "hidden must be"):
             assert problem in errors
+
+    def test_a_batch_of_other_runs(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        """The error names an option, and it helps."""
+        command = ("train", tmp_path / "model", *folders.options, *OPTIONS, "--batch", "20")
+        assert "batch (20) must be a multiple of run (16)" in run(*command, code=1).stderr
+        run(*command, "--run", "5")
+        training = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))
+        assert (training["config"]["batch"], training["config"]["run"]) == (20, 5)
 
     def test_a_baseline_is_not_trained(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         result = run("train", tmp_path / "model", *folders.options, "--system", "chance", code=2)

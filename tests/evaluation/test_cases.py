@@ -12,7 +12,7 @@ from tests.models.systems import neural
 from towhom.chat import Message
 from towhom.corpus import Corpus, Split
 from towhom.evaluation import cases as module
-from towhom.evaluation.case_pages import cases_html, cases_markdown
+from towhom.evaluation.case_pages import case_parts, cases_html, cases_markdown
 from towhom.evaluation.cases import Case, Selected, System, find_cases
 from towhom.evaluation.evaluator import evaluate
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
@@ -164,6 +164,11 @@ class TestPages:
             "| two | – | ★ x \\| y |",
             "| truth | a\\|b | x \\| y |",
         ]
+
+    def test_parts_of_another_page(self) -> None:
+        heading, *tables = case_parts([self.CASE], level=3)
+        assert heading == "<h3>Sample 7: &lt;b&gt;bob speaks next</h3>"
+        assert "\n".join(tables) in cases_html([self.CASE])
 
     def test_html(self) -> None:
         page = cases_html([self.CASE, self.CASE])

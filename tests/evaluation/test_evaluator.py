@@ -186,5 +186,5 @@ class TestErrors:
 
     def test_no_samples_at_all(self, tmp_path: Path) -> None:
         corpus = write_corpus(tmp_path, [[Said("ann", None, "tea")]])
-        with pytest.raises(CorpusError, match="its samples have none candidates, not 2"):
+        with pytest.raises(CorpusError, match="there are no samples in it"):
             evaluate(Chance(), corpus, None, context=2, candidates=2)

@@ -64,6 +64,14 @@ class TestFigures:
         assert with_last(19, 90.0) == with_last(19, 10.0)
         assert with_last(20, 90.0) != with_last(20, 10.0)
 
+    def test_matplotlib_is_left_as_it_was(self, tmp_path: Path) -> None:
+        import matplotlib as mpl
+
+        before = dict(mpl.rcParams)
+        plot_breakdowns(tmp_path, [record("sirnn")], split="dev")
+        assert dict(mpl.rcParams) == before
+        assert not mpl.rcParams["svg.hashsalt"]
+
     def test_nothing_to_draw(self, tmp_path: Path) -> None:
         assert drawn(tmp_path, [record("sirnn")], split="test") == {}
 

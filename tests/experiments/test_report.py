@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from tests.experiments.made_up import EXPERIMENT, record
 from towhom.corpus import Corpus
 from towhom.corpus.stats import split_statistics
 from towhom.errors import TowhomError
+from towhom.evaluation.case_pages import case_parts, cases_markdown
+from towhom.evaluation.cases import Case, System, find_cases
 from towhom.experiments import Experiment
 from towhom.experiments.report import missing, read_records, table, write_report
+from towhom.models.recency import RecentTfIdf
 
 RECORDS = [
     record("sirnn", accuracy=60.0),
@@ -78,6 +82,7 @@ def write(
     *,
     experiment: Experiment = EXPERIMENT,
     title: str = "A title",
+    cases: Sequence[Case] = (),
 ) -> tuple[str, str]:
     """The texts of the two files."""
     written = write_report(
@@ -88,6 +93,7 @@ def write(
         notes="Made & <measured>",
         statistics=split_statistics(corpus),
         figures=[folder / "a-figure.png"],
+        cases=cases,
     )
     assert written == [folder / "report.md", folder / "report.html"]
     assert sorted(folder.iterdir()) == sorted(written)
@@ -125,6 +131,17 @@ class TestFiles:
     def test_a_section_for_each_split(self, tmp_path: Path, corpus: Corpus) -> None:
         markdown, _ = write(tmp_path, corpus, [*RECORDS, record("sirnn", split="test")])
         assert re.findall(r"## Accuracy on (\w+)", markdown) == ["dev", "test"]
+
+    def test_cases(self, tmp_path: Path, corpus: Corpus) -> None:
+        systems = {"recent": System(RecentTfIdf(corpus))}
+        cases = find_cases(systems, corpus, [3, 1], context=4, candidates=2)
+        heading = "Cases: what each system selects from 2 responses, starred if right"
+        markdown, page = write(tmp_path, corpus, cases=cases)
+        assert markdown.partition(f"\n## {heading}\n\n")[2] == cases_markdown(cases)
+        assert "\n".join([f"<h2>{heading}</h2>", *case_parts(cases, level=3)]) in page
+        without = write(tmp_path, corpus)
+        assert without[0] == markdown.partition(f"\n## {heading}")[0]
+        assert not any("Cases" in text for text in without)
 
     def test_nothing_is_taken_for_html(self, tmp_path: Path, corpus: Corpus) -> None:
         plain = Cells(write(tmp_path, corpus)[1]).tags

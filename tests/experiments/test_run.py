@@ -21,7 +21,7 @@ from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.metrics import Outcomes
 from towhom.evaluation.summary import describe
 from towhom.experiments import Row, run
-from towhom.experiments.run import Plan, run_all, run_row
+from towhom.experiments.run import Plan, is_run_of, run_all, run_row
 from towhom.models.chance import Chance
 from towhom.persistence import CONFIG, TRAINING, load_model
 from towhom.records import circumstances
@@ -142,6 +142,23 @@ class TestAgain:
         assert run_row(CHANCE, replace(plan, settings={}), seed=0) == first
 
 
+class TestRunOf:
+    @pytest.mark.parametrize("row", [CHANCE, SIRNN], ids=lambda row: row.system)
+    def test_this_plan(self, row: Row, plan: Plan) -> None:
+        assert is_run_of(run_row(row, plan, seed=1), plan)
+
+    def test_another(self, plan: Plan, tmp_path: Path) -> None:
+        baseline, trained = run_row(CHANCE, plan, seed=0), run_row(SIRNN, plan, seed=0)
+        other_vectors = replace(plan, vectors=word_vectors(10, known=plan.vectors.words, seed=1))
+        for other in (replace(plan, settings={**SETTINGS, "epochs": 2}), other_vectors):
+            assert is_run_of(baseline, other)
+            assert not is_run_of(trained, other)
+        documents = {split: [quiz(Random(1), rounds=20)] for split in (Split.TRAIN, Split.DEV)}
+        other = replace(plan, corpus=write_corpus(tmp_path, documents))
+        assert not is_run_of(baseline, other)
+        assert not is_run_of(trained, other)
+
+
 class TestFootnote:
     def test_it_is_measured_with_the_other_model(
         self, plan: Plan, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -173,14 +190,14 @@ class TestFootnote:
 
 
 def test_all_rows_and_seeds(plan: Plan) -> None:
+    """What learns nothing cannot differ from seed to seed, and is run once."""
     done: list[tuple[Row, int, dict[str, Any]]] = []
     recent = Row("recent-tfidf", 4, 2)
-    records = run_all([CHANCE, recent], plan, seeds=2, done=lambda *each: done.append(each))
-    assert [(row, seed) for row, seed, _ in done] == [(CHANCE, 0), (recent, 0), (CHANCE, 1), (recent, 1)]
+    records = run_all([CHANCE, recent, SIRNN], plan, seeds=2, done=lambda *each: done.append(each))
+    assert [(row, seed) for row, seed, _ in done] == [(CHANCE, 0), (recent, 0), (SIRNN, 0), (SIRNN, 1)]
     assert [record for _, _, record in done] == records
-    assert sorted(path.name for path in plan.records.iterdir()) == [
-        f"{name}-t4-c2-s{seed}.json" for name in ("chance", "recent-tfidf") for seed in (0, 1)
-    ]
+    names = ("chance-t4-c2-s0", "recent-tfidf-t4-c2-s0", "sirnn-t4-c2-s0", "sirnn-t4-c2-s1")
+    assert sorted(path.stem for path in plan.records.iterdir()) == list(names)
 
 
 def test_description(corpus: Corpus) -> None:

@@ -10,7 +10,7 @@ from towhom.batching import Batcher
 from towhom.corpus import Corpus
 from towhom.models.base import Selector
 from towhom.models.neural import NeuralSelector
-from towhom.models.registry import SYSTEMS, entry, system_class, system_config
+from towhom.models.registry import SYSTEMS, baseline, entry, system_class, system_config
 from towhom.text.vocabulary import ModelVocabulary
 
 NEURAL = tuple(name for name, found in SYSTEMS.items() if found.neural)
@@ -38,8 +38,7 @@ def selector(name: str, corpus: Corpus, vocabulary: ModelVocabulary) -> Selector
     """Any system, for a corpus."""
     if entry(name).neural:
         return neural(name, vocabulary)
-    cls = system_class(name)
-    return cast(Selector, cls() if name == "chance" else cls(corpus))
+    return baseline(name, corpus)
 
 
 def batcher(

@@ -15,17 +15,21 @@ import torch
 from tests.models.chats import random_document, write_corpus
 from tests.models.systems import NEURAL
 from tests.training.conftest import quiz, weights
+from towhom.batching import Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.chance import Chance
+from towhom.models.neural import Inputs, NeuralSelector
 from towhom.models.registry import SYSTEMS
+from towhom.nn import dialog
+from towhom.nn.gru import GRU
 from towhom.persistence import TRAINING, load_model
 from towhom.selection import Rule
 from towhom.text.vectors import WordVectors
 from towhom.training import loop
 from towhom.training.config import TrainingConfig
-from towhom.training.loop import Step, Watch, train
+from towhom.training.loop import Step, Watch, is_training_of, train
 
 
 def on_dev(model: Path, corpus: Corpus) -> dict[str, Any]:
@@ -103,6 +107,55 @@ def test_the_seed_decides(
         train(replace(config, seed=seed), corpus, vectors, tmp_path / name)
     assert weights(tmp_path / "one") == weights(tmp_path / "same")
     assert weights(tmp_path / "one") != weights(tmp_path / "other")
+
+
+@pytest.mark.parametrize("system", ["sirnn", "static-rnn"])
+def test_plain_is_fast_up_to_rounding(
+    system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path
+) -> None:
+    config = replace(config, system=system, epochs=2)
+    fast = train(config, corpus, vectors, tmp_path / "fast")
+    plain = train(replace(config, plain=True), corpus, vectors, tmp_path / "plain")
+    assert len(fast["history"]) == len(plain["history"]) == 2
+    for ours, theirs in zip(fast["history"], plain["history"], strict=True):
+        assert ours["loss"] == pytest.approx(theirs["loss"], abs=1e-3)
+        for metric in ("adr", "res", "adr_res"):
+            # Of 120 samples, one that is on the edge may fall to either side.
+            assert ours["dev"][metric] == pytest.approx(theirs["dev"][metric], abs=1.0)
+    # The saved model is computed in the fast way.
+    assert on_dev(tmp_path / "plain", corpus)["adr"] == pytest.approx(plain["dev"]["adr"], abs=1.0)
+
+
+def test_plain_is_plain(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is shared, and no kernel runs."""
+    monkeypatch.delattr(GRU, "_with_kernel")
+    monkeypatch.delattr(GRU, "_packed")
+    monkeypatch.delattr(dialog, "final_states")
+    sizes = []
+
+    def inputs(self: NeuralSelector, questions: Questions) -> Inputs:
+        if self.training:
+            sizes.append((len(questions.offsets) - 1) / len(questions))
+        return made(self, questions)
+
+    made = NeuralSelector.inputs
+    monkeypatch.setattr(NeuralSelector, "inputs", inputs)
+    train(replace(config, plain=True, epochs=1), corpus, vectors, out)
+    assert set(sizes) == {config.context + 2}
+
+
+def test_models_from_before_there_was_a_choice(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    """They do not say that they are not plain."""
+    training = train(replace(config, epochs=1), corpus, vectors, out)
+    assert "plain" not in training["config"]
+    assert is_training_of(training, replace(config, epochs=1), corpus, vectors)
+    assert not is_training_of(training, replace(config, epochs=1, plain=True), corpus, vectors)
+    with pytest.raises(ConfigError, match="holds a model of other data or settings"):
+        train(replace(config, epochs=1, plain=True), corpus, vectors, out)
 
 
 def test_stops_when_dev_gets_no_better(

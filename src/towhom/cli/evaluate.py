@@ -18,14 +18,14 @@ from rich.table import Table
 
 from towhom.cli.options import echo_json
 from towhom.corpus import Corpus, Split, build_corpus
-from towhom.errors import TowhomError
+from towhom.errors import CorpusError, TowhomError
 from towhom.evaluation.evaluator import evaluate as run
 from towhom.evaluation.evaluator import summary
 from towhom.evaluation.metrics import METRICS, Outcomes
 from towhom.evaluation.significance import compare
 from towhom.evaluation.summary import describe
 from towhom.models.base import Selector
-from towhom.models.registry import SYSTEMS, system_class
+from towhom.models.registry import SYSTEMS, baseline
 from towhom.selection import Rule
 
 _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
@@ -74,7 +74,12 @@ def evaluate(
 
 @contextmanager
 def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
-    """The corpus and split that `--data` names; a file is made into a corpus for the while."""
+    """The corpus and split that `--data` names; a file is made into a corpus for the while.
+
+    Raises:
+        CorpusError: The folder is no corpus, or no corpus can be made of the file.
+        LogError: The file cannot be read.
+    """
     name, _, split = data.rpartition(":")
     if name and split in [each.value for each in Split]:
         yield Corpus(name), Split(split)
@@ -82,7 +87,12 @@ def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
         yield Corpus(data), None
     else:
         with tempfile.TemporaryDirectory() as folder:
-            yield build_corpus(Path(folder) / "corpus", splits={Split.TEST: [data]}), Split.TEST
+            try:
+                corpus = build_corpus(Path(folder) / "corpus", splits={Split.TEST: [data]})
+            except CorpusError as error:
+                raise CorpusError(f"{data}: {error}; that is an option of towhom corpus build") from error
+            corpus.name = data  # not the folder, which nobody has heard of
+            yield corpus, None
 
 
 def _measure(
@@ -103,8 +113,7 @@ def _measure(
 def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
     """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
     if name in _BASELINES:
-        cls = system_class(name)
-        return (cls() if name == "chance" else cls(corpus)), 15, None
+        return baseline(name, corpus), 15, None
     if not Path(name).exists():
         known = ", ".join(_BASELINES)
         raise TowhomError(f"{name}: there is no such model folder, nor a baseline of this name ({known})")

@@ -12,9 +12,10 @@ from towhom.cli.options import FOLDER
 from towhom.corpus import Corpus, Split
 from towhom.corpus.stats import split_statistics
 from towhom.experiments import Row, load_experiment
+from towhom.experiments.cases import table_cases
 from towhom.experiments.plots import plot_breakdowns
 from towhom.experiments.report import read_records, write_report
-from towhom.experiments.run import Plan, run_all
+from towhom.experiments.run import Plan, is_run_of, run_all
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
 from towhom.text.vectors import WordVectors
@@ -33,7 +34,14 @@ from towhom.text.vectors import WordVectors
 @click.option(
     "--settings", default="ours", show_default=True, help="Settings of the training: ours or paper."
 )
-@click.option("--seeds", default=1, show_default=True, help="Runs of each row.")
+@click.option("--seeds", default=1, show_default=True, help="Runs of each row that is trained.")
+@click.option(
+    "--cases",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="Telling samples to show in the report. They quote the logs: 0 for a report to be published.",
+)
 def reproduce(
     out: Path,
     folder: Path,
@@ -44,10 +52,12 @@ def reproduce(
     candidates: tuple[int, ...],
     settings: str,
     seeds: int,
+    cases: int,
 ) -> None:
     """Run the grid of the paper's Table 3 on a corpus; one record a run, in OUT/records.
 
-    Resumable: what has a record is not run again, and a training that was killed goes on where it was.
+    Resumable: what has a record is not run again, and a training that was killed goes on where it was. The
+    report is of all records in OUT that are of these data and settings.
     """
     experiment = load_experiment()
     if settings not in experiment.settings:
@@ -87,13 +97,26 @@ def reproduce(
         run_all(rows, plan, seeds=seeds, done=done)
     except KeyboardInterrupt:
         raise click.ClickException("interrupted; the same command goes on where it was") from None
-    records = read_records(plan.records)
+    everything = read_records(plan.records)
+    records = [record for record in everything if is_run_of(record, plan)]
+    if others := len(everything) - len(records):
+        console.print(
+            f"{plan.records}: {others} records there are of other data or settings, and not in the report",
+            markup=False,
+        )
     figures = [path for split in splits for path in plot_breakdowns(out, records, split=split.value)]
     statistics = split_statistics(corpus)
     title = f"Table 3 on {folder.name}"
     notes = f"{len(records)} runs; settings of the training: {settings}. Each run has its record in records/."
     written = write_report(
-        out, experiment, records, title=title, notes=notes, statistics=statistics, figures=figures
+        out,
+        experiment,
+        records,
+        title=title,
+        notes=notes,
+        statistics=statistics,
+        figures=figures,
+        cases=table_cases(experiment, records, plan, number=cases),
     )
     for path in written:
         console.print(str(path), markup=False)

@@ -42,11 +42,15 @@ _DEFAULT = TrainingConfig()
 )
 @click.option("--hidden", type=int, help="Size of embeddings.")
 @click.option("--init", type=float, help="Weights begin between -init and init.")
-@click.option("--batch", type=int, help="Samples of a batch.")
+@click.option("--batch", type=int, help="Samples of a batch, a multiple of --run.")
+@click.option("--run", type=int, help="Consecutive samples that stay together in a batch.")
 @click.option("--learning-rate", type=float, help="Of Adam.")
 @click.option("--weight-decay", type=float, help="L2.")
 @click.option("--epochs", type=int, help="At most.")
 @click.option("--patience", type=int, help="Epochs without a better dev.")
+@click.option(
+    "--plain", is_flag=True, help="Compute as one would at first: slow, each step the same up to rounding."
+)
 @click.option("--force", is_flag=True, help="Replace a model of other data or settings.")
 @click.option(
     "--tensorboard", type=FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."

@@ -100,6 +100,8 @@ class Corpus:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self.name = str(folder)
+        """What messages call it."""
         self.manifest = read_manifest(self.folder)
 
     def _column(self, name: str) -> NDArray[Any]:
@@ -198,7 +200,7 @@ class Corpus:
         """
         if size not in self.samples.candidates:
             sizes = " or ".join(map(str, self.samples.candidates)) or "none"
-            raise CorpusError(f"{self.folder}: its samples have {sizes} candidates, not {size}")
+            raise CorpusError(f"{self.name}: its samples have {sizes} candidates, not {size}")
 
     def conversation(self, document: int) -> Conversation:
         """A document as it was read."""

@@ -36,8 +36,14 @@ def cases_markdown(cases: Sequence[Case]) -> str:
 
 def cases_html(cases: Sequence[Case]) -> str:
     """A self-contained page."""
-    parts = ["<h1>Cases</h1>"]
+    return page("Cases", ["<h1>Cases</h1>", *case_parts(cases, level=2)])
+
+
+def case_parts(cases: Sequence[Case], *, level: int) -> list[str]:
+    """The parts of a page, with headings of a level."""
+    parts = []
     for case in cases:
-        parts.append(f"<h2>Sample {case.sample}: {html.escape(case.responder)} speaks next</h2>")
-        parts += [html_table(SAID, _said_rows(case)), html_table(CHOSEN, chosen_rows(case))]
-    return page("Cases", parts)
+        heading = f"Sample {case.sample}: {html.escape(case.responder)} speaks next"
+        tables = (html_table(SAID, _said_rows(case)), html_table(CHOSEN, chosen_rows(case)))
+        parts += [f"<h{level}>{heading}</h{level}>", *tables]
+    return parts

@@ -65,10 +65,10 @@ def samples_to_measure(corpus: Corpus, split: Split | None, candidates: int) -> 
     Raises:
         CorpusError: The corpus has no such candidates, or the split no samples.
     """
-    corpus.require_candidates(candidates)
     samples = corpus.samples_of(split)
     if not len(samples):
-        raise CorpusError(f"{corpus.folder}: there are no samples in {split.value if split else 'it'}")
+        raise CorpusError(f"{corpus.name}: there are no samples in {split.value if split else 'it'}")
+    corpus.require_candidates(candidates)
     return samples
 
 

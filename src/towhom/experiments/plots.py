@@ -22,12 +22,8 @@ def plot_breakdowns(
 ) -> list[Path]:
     """Write the two figures as PNG and SVG; returns the PNG files."""
     require("matplotlib", extra="plots", purpose="drawing figures")
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    # The same bytes every time: no date, no random names inside.
-    mpl.rcParams["svg.hashsalt"] = "towhom"
-    from matplotlib import pyplot as plt
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
     chosen = [
         record
@@ -44,7 +40,8 @@ def plot_breakdowns(
     for key, (name, label) in _AXES.items():
         if not chosen:
             break
-        figure, histogram = plt.subplots(figsize=(7, 4.2), layout="constrained")
+        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        histogram = figure.subplots()
         groups = chosen[0]["results"][split][key]
         histogram.bar([g[name] for g in groups], [g["samples"] for g in groups], color="0.88", zorder=0)
         histogram.set_ylabel("samples")
@@ -67,8 +64,9 @@ def plot_breakdowns(
         curves.legend(fontsize=7, loc="upper right", framealpha=0.9)
         path = folder / f"adr-{key.replace('_', '-')}-{split}.png"
         folder.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150, metadata={"Software": None})
-        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
-        plt.close(figure)
+        # The same bytes every time: no date, no random names inside.
+        with rc_context({"svg.hashsalt": "towhom"}):
+            figure.savefig(path, dpi=150, metadata={"Software": None})
+            figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
         paths.append(path)
     return paths

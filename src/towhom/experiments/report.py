@@ -1,16 +1,19 @@
-"""Records to a report: the paper's table with its numbers beside ours, and the figures."""
+"""Records to a report: the paper's table with its numbers beside ours, the figures, and some cases."""
 
 from __future__ import annotations
 
 import html
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 from towhom.corpus.stats import statistics_table
 from towhom.errors import TowhomError
+from towhom.evaluation.case_pages import case_parts, cases_markdown
+from towhom.evaluation.cases import Case
 from towhom.experiments import Experiment, Row
 from towhom.files import atomic_file
 from towhom.models.registry import SYSTEMS
@@ -40,8 +43,9 @@ def write_report(
     notes: str,
     statistics: dict[str, Any],
     figures: list[Path],
+    cases: Sequence[Case] = (),
 ) -> list[Path]:
-    """Write `report.md` and `report.html`: the table, the figures, the data; returns them."""
+    """Write `report.md` and `report.html`: the table, the figures, the data, the cases; returns them."""
     markdown = [f"# {markdown_text(title)}", "", markdown_text(notes)]
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(notes)}</p>"]
 
@@ -67,6 +71,12 @@ def write_report(
         still = f"Not run yet: {', '.join(unfinished)}."
         markdown += ["", still]
         parts.append(f"<p>{html.escape(still)}</p>")
+    if cases:
+        heading = (
+            f"Cases: what each system selects from {len(cases[0].candidates)} responses, starred if right"
+        )
+        markdown += ["", f"## {heading}", "", cases_markdown(cases).rstrip()]
+        parts += [f"<h2>{heading}</h2>", *case_parts(cases, level=3)]
     paths = [folder / "report.md", folder / "report.html"]
     for path, text in zip(paths, ("\n".join([*markdown, ""]), page(title, parts)), strict=True):
         with atomic_file(path, "w") as file:

@@ -19,7 +19,7 @@ from towhom.evaluation.summary import describe
 from towhom.experiments import Row
 from towhom.extras import require
 from towhom.models.base import Selector
-from towhom.models.registry import entry, system_class
+from towhom.models.registry import baseline, entry
 from towhom.records import circumstances, write_record
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
@@ -83,6 +83,13 @@ def run_row(row: Row, plan: Plan, *, seed: int, watch: Any = None) -> dict[str, 
     return record
 
 
+def is_run_of(record: dict[str, Any], plan: Plan) -> bool:
+    """Whether a record is of the plan's data and settings."""
+    key = record["identity"]
+    row = Row(key["system"], key["context"], key["candidates"])
+    return bool(key == _identity(row, plan, key["seed"]))
+
+
 def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
     identity = {
         "system": row.system,
@@ -97,22 +104,26 @@ def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
     return plain
 
 
+def model_of(row: Row, plan: Plan, *, seed: int) -> tuple[Path, TrainingConfig]:
+    """Where the model of a neural row is, and how it is trained."""
+    system = _SAME_MODEL.get(row.system, row.system)
+    config = TrainingConfig(
+        system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
+    )
+    return plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}", config
+
+
 def _selector(
     row: Row, plan: Plan, seed: int, watch: Any
 ) -> tuple[Selector, NDArray[np.int32] | None, dict[str, Any]]:
     """The system of a row, trained if need be; its ids for the corpus's words; how the training went."""
     if not entry(row.system).neural:
-        cls = system_class(row.system)
-        return (cls() if row.system == "chance" else cls(plan.corpus)), None, {}
+        return baseline(row.system, plan.corpus), None, {}
     require("torch", extra="train", purpose="training")
     from towhom.persistence import load_model
     from towhom.training.loop import is_training_of, train
 
-    system = _SAME_MODEL.get(row.system, row.system)
-    folder = plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}"
-    config = TrainingConfig(
-        system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
-    )
+    folder, config = model_of(row, plan, seed=seed)
     if not folder.exists():
         train(config, plan.corpus, plan.vectors, folder, watch=watch)
     saved = load_model(folder)
@@ -133,10 +144,12 @@ def run_all(
     watch: Any = None,
     done: Callable[[Row, int, dict[str, Any]], None] = lambda row, seed, record: None,
 ) -> list[dict[str, Any]]:
-    """The records of all rows and seeds, in order."""
+    """The records of all rows and seeds, in order; what learns nothing is the same with every seed."""
     records = []
     for seed in range(seeds):
         for row in rows:
+            if seed and not entry(row.system).neural:
+                continue
             record = run_row(row, plan, seed=seed, watch=watch)
             done(row, seed, record)
             records.append(record)

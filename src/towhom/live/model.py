@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus.vocabulary import NAME
-from towhom.live.addressees import AddresseeRanker, Features, Said
+from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Said
 from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
 from towhom.selection import Scores

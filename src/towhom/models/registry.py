@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any
 
+from towhom.corpus import Corpus
 from towhom.errors import ConfigError
 from towhom.models import configs
+from towhom.models.base import Selector
 from towhom.selection import Rule
 
 
@@ -55,6 +57,13 @@ def system_class(name: str) -> type[Any]:
     """The class of a system."""
     module, _, attribute = entry(name).target.partition(":")
     found: type[Any] = getattr(import_module(f"towhom.models.{module}"), attribute)
+    return found
+
+
+def baseline(name: str, corpus: Corpus) -> Selector:
+    """A system that learns nothing, or word weights alone, for a corpus."""
+    cls = system_class(name)
+    found: Selector = cls() if name == "chance" else cls(corpus)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 FalseAddressee = Literal["hardest", "all"]
@@ -29,6 +29,8 @@ class TrainingConfig:
         epochs: At most.
         patience: Epochs without a better dev ADR-RES before it stops.
         seed: For weights, order and false candidates.
+        plain: Whether to compute as one would at first: everything padded, nothing shared. It is slow; each
+            step agrees with the fast one up to rounding, which grows as training goes on.
     """
 
     system: str = "sirnn"
@@ -44,6 +46,14 @@ class TrainingConfig:
     epochs: int = 30
     patience: int = 3
     seed: int = 0
+    plain: bool = False
+
+    def described(self) -> dict[str, Any]:
+        """The settings as models and checkpoints hold them; two runs with the same ones are the same."""
+        settings = asdict(self)
+        if not self.plain:
+            del settings["plain"]  # models from before there was a choice do not name it
+        return settings
 
     def problems(self) -> list[str]:
         """What is wrong with the settings; nothing if the list is empty."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -98,7 +98,7 @@ def is_training_of(
     training: dict[str, Any], config: TrainingConfig, corpus: Corpus, vectors: WordVectors
 ) -> bool:
     """Whether a model was trained with just these settings and data."""
-    same = {"config": asdict(config), "vectors": dict(vectors.source)}
+    same = {"config": config.described(), "vectors": dict(vectors.source)}
     there = training.get("corpus", {}).get("hash") == corpus.manifest["hash"]
     return there and all(training.get(key) == json.loads(json.dumps(value)) for key, value in same.items())
 
@@ -125,7 +125,7 @@ class Run:
         self.words = self.vocabulary.ids(words)
         settings = {**config.settings, "dimensions": vectors.dimensions}
         self.model: NeuralSelector = system_class(config.system)(
-            system_config(config.system, settings), self.vocabulary.matrix
+            system_config(config.system, settings), self.vocabulary.matrix, plain=config.plain
         )
         self.model.rule = entry(config.system).rule or self.model.rule
         self.model.init_weights(torch.Generator().manual_seed(config.seed))
@@ -140,9 +140,15 @@ class Run:
             run=config.run,
             seed=config.seed,
         )
-        self.batcher = Batcher(corpus, context=config.context, candidates=config.candidates, words=self.words)
+        self.batcher = Batcher(
+            corpus,
+            context=config.context,
+            candidates=config.candidates,
+            words=self.words,
+            distinct=not config.plain,
+        )
         self.identity = {
-            "settings": asdict(config),
+            "settings": config.described(),
             "corpus": corpus.manifest["hash"],
             "vectors": dict(vectors.source),
         }
@@ -167,7 +173,7 @@ class Run:
         best = self.progress.history[self.progress.best_epoch]
         training = {
             **circumstances(),
-            "config": asdict(self.config),
+            "config": self.config.described(),
             "corpus": {"hash": self.corpus.manifest["hash"], "training_samples": len(self.samples)},
             "vectors": dict(self.identity["vectors"]),
             "processes": self.accelerator.num_processes,
