@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from towhom import __version__
 from towhom.errors import ConfigError, ModelFormatError
 from towhom.extras import require
 from towhom.files import atomic_file, atomic_folder
@@ -28,6 +27,7 @@ from towhom.models.registry import SYSTEMS, system_class, system_config
 from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule
 from towhom.text.vocabulary import ModelVocabulary
+from towhom.version import __version__
 
 if TYPE_CHECKING:
     from towhom.models.neural import NeuralSelector

@@ -6,15 +6,18 @@ from importlib import import_module
 
 import click
 
-from towhom import __version__
 from towhom.errors import TowhomError
+from towhom.version import __version__
 
 COMMANDS = {
     "demo": ("demo", "Show what towhom does, on a chat that comes with it."),
     "read": ("read", "Read a chat log of any kind: who says what to whom."),
+    "who": ("who", "Say for every message of a log whom it addresses; follows a live one."),
+    "select": ("select", "Choose what somebody says next, and to whom."),
     "corpus": ("corpus", "Build, describe and export corpora for training and measuring."),
     "vectors": ("vectors", "Word vectors for a corpus, from a published file or trained on it."),
     "train": ("train", "Train a system on a corpus; resumes where it was left."),
+    "package": ("package", "Make a trained model small, calibrated, and able to follow a chat."),
     "evaluate": ("evaluate", "Measure a model or a baseline."),
     "cases": ("cases", "Show what each system selects, sample by sample."),
     "reproduce": ("reproduce", "Run the grid of the paper's Table 3."),

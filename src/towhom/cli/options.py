@@ -21,30 +21,38 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # A name, not a file's: click would otherwise want "-" and globs treated for us.
 LOGS = click.Path(allow_dash=True)
 FOLDER = click.Path(file_okay=False, path_type=Path)
+MODEL = click.Path(file_okay=False, exists=True, path_type=Path)
 
 
-def reading_options(command: Command) -> Command:
-    """How logs are read."""
-    for option in reversed(
-        [
-            click.option(
-                "--format",
-                type=click.Choice(list(READERS)),
-                help="The logs' format.  [default: found by looking]",
-            ),
-            click.option("--strict", is_flag=True, help="Stop at the first malformed line."),
-            click.option("--ignore-case", is_flag=True, help='Let "Ada:" address ada.'),
-            click.option("--follow-renames", is_flag=True, help="Who changes their name stays one speaker."),
-            click.option(
-                "--keep",
-                multiple=True,
-                type=click.Choice([Kind.ACTION.value, Kind.NOTICE.value]),
-                help="Count these as messages too.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+def _all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+format_options = _all_of(
+    click.option(
+        "--format", type=click.Choice(list(READERS)), help="The logs' format.  [default: found by looking]"
+    ),
+    click.option("--strict", is_flag=True, help="Stop at the first malformed line."),
+    click.option(
+        "--keep",
+        multiple=True,
+        type=click.Choice([Kind.ACTION.value, Kind.NOTICE.value]),
+        help="Count these as messages too.",
+    ),
+)
+"""How logs are read."""
+
+reading_options = _all_of(
+    format_options,
+    click.option("--ignore-case", is_flag=True, help='Let "Ada:" address ada.'),
+    click.option("--follow-renames", is_flag=True, help="Who changes their name stays one speaker."),
+)
+"""How logs are read, where a whole document is at hand."""
 
 
 def kept_kinds(keep: tuple[str, ...]) -> tuple[Kind, ...]:

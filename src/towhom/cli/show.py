@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +15,11 @@ _COLOURS = (
     "dark_orange3", "dodger_blue2", "green4", "magenta3", "gold3", "turquoise4",
     "indian_red", "purple4", "chartreuse4", "deep_pink3", "steel_blue", "orange4",
 )  # fmt: skip
+
+
+def colour_of(name: str) -> str:
+    """The colour of somebody who comes up in a stream: the same in every run."""
+    return _COLOURS[crc32(name.encode("utf-8", "replace")) % len(_COLOURS)]
 
 
 def show_conversation(conversation: Conversation, console: Console) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from towhom.chat import Kind, Message
+from towhom.evaluation.calibration import reliability
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.evaluation.significance import bootstrap
 from towhom.live import Addressee, Model
 
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-_BINS = 10
 
 
 @dataclass
@@ -28,6 +28,11 @@ class Outcome:
     truth: frozenset[str | None]
     ranked: tuple[Addressee, ...]
     """The likeliest first."""
+
+    @property
+    def probability(self) -> float:
+        """How sure the first is."""
+        return self.ranked[0].probability
 
     @property
     def right(self) -> bool:
@@ -134,8 +139,8 @@ def describe_addressees(outcomes: list[Outcome]) -> dict[str, Any]:
         },
         "is_for": _curve(outcomes),
         "is_for_names_nobody": _curve(unnamed),
-        "calibration": _calibration(outcomes),
-        "calibration_names_nobody": _calibration(unnamed),
+        "calibration": _reliability(outcomes),
+        "calibration_names_nobody": _reliability(unnamed),
     }
 
 
@@ -176,19 +181,7 @@ def _curve(outcomes: list[Outcome]) -> list[dict[str, float]]:
     return curve
 
 
-def _calibration(outcomes: list[Outcome]) -> dict[str, Any]:
-    """How often the first choice is right, by how sure it was; the expected calibration error."""
-    sure = np.array([each.ranked[0].probability for each in outcomes])
-    right = np.array([each.right for each in outcomes], float)
-    place = np.minimum((sure * _BINS).astype(int), _BINS - 1)
-    bins = [
-        {
-            "messages": int((place == number).sum()),
-            "said": round(float(sure[place == number].mean()), 4),
-            "right": round(float(right[place == number].mean()), 4),
-        }
-        for number in range(_BINS)
-        if (place == number).any()
-    ]
-    error = sum(each["messages"] * abs(each["said"] - each["right"]) for each in bins) / max(len(outcomes), 1)
-    return {"bins": bins, "error": round(error, 4)}
+def _reliability(outcomes: list[Outcome]) -> dict[str, Any]:
+    return reliability(
+        np.array([each.probability for each in outcomes]), np.array([each.right for each in outcomes], bool)
+    )

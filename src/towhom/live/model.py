@@ -86,17 +86,9 @@ class Model:
         return result
 
 
-def load(folder: str | Path | None = None) -> Model:
-    """A model to follow channels with.
-
-    Args:
-        folder: What `towhom train` or `towhom package` made; None for the model that comes with towhom.
-
-    Raises:
-        ModelFormatError: The folder is no model, or of another version.
-    """
+def load_live(folder: str | Path | None = None) -> Model:
+    """See `towhom.load`."""
     if folder is not None:
         return Model(load_model(folder))
-    bundled = files("towhom.bundled")
-    with as_file(bundled) as path:
+    with as_file(files("towhom") / "bundled") as path:
         return Model(load_model(path))

@@ -1,0 +1,123 @@
+"""`towhom select`: which of some drafts, and to whom?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TextIO
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from towhom import load
+from towhom.cli.options import LOGS, MODEL, echo_json, format_options, kept_kinds
+from towhom.errors import LogError, SessionError
+from towhom.live import Selection, Session
+from towhom.readers import Report, read_messages
+
+
+@click.command()
+@click.argument("log", type=LOGS)
+@format_options
+@click.option("--as", "responder", metavar="NICK", required=True, help="Who speaks next.")
+@click.option("--new", is_flag=True, help="NICK has not spoken in LOG yet.")
+@click.option("--candidate", "given", multiple=True, metavar="TEXT", help="What they may say; repeat it.")
+@click.option(
+    "--candidates",
+    "file",
+    type=click.File("r", encoding="utf-8"),
+    help="A file of candidates: one a line, or a JSON list; - for standard input.",
+)
+@click.option("--channel", help="Which one, if LOG holds several.")
+@click.option("--top", default=5, show_default=True, help="How many pairs to show.")
+@click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+def select(
+    log: str,
+    format: str | None,
+    strict: bool,
+    keep: tuple[str, ...],
+    responder: str,
+    new: bool,
+    given: tuple[str, ...],
+    file: TextIO | None,
+    channel: str | None,
+    top: int,
+    model: Path | None,
+    as_json: bool,
+) -> None:
+    """Choose what NICK says next after a chat LOG, and to whom: the best pairs of the candidates."""
+    candidates = [*given, *(_read_candidates(file.read(), file.name) if file is not None else ())]
+    if not candidates:
+        raise click.UsageError("there is nothing to select from; give --candidate TEXT or --candidates FILE")
+    session = _session_after(log, model, format, strict, keep, channel)
+    if responder not in session.people.names and not new:
+        close = session.closest_names(responder)
+        hint = f"did you mean {' or '.join(close)}?" if close else "add --new if they are about to join"
+        raise SessionError(f"{log}: nobody called {responder} speaks in it; {hint}")
+    selections = session.select(responder, candidates)
+    if as_json:
+        echo_json(
+            [
+                {
+                    "addressee": each.addressee,
+                    "response": each.response,
+                    "candidate": each.candidate,
+                    "probability": round(each.probability, 4),
+                }
+                for each in selections[:top]
+            ]
+        )
+        return
+    if selections[0].addressee is None:
+        Console(stderr=True).print(f"nobody but {responder} has spoken of late: only what they say is chosen")
+    Console(highlight=False).print(selection_table(responder, selections[:top]))
+
+
+def _read_candidates(text: str, name: str) -> list[str]:
+    if not text.lstrip().startswith("["):
+        return [line for line in text.splitlines() if line.strip()]
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise SessionError(f"{name}: begins like a JSON list and is none ({error})") from error
+    if not all(isinstance(each, str) for each in found):
+        raise SessionError(f"{name}: expected a JSON list of texts")
+    return list(found)
+
+
+def _session_after(
+    log: str, model: Path | None, format: str | None, strict: bool, keep: tuple[str, ...], channel: str | None
+) -> Session:
+    """A session that has followed a channel to its end."""
+    loaded = load(model)
+    kinds = kept_kinds(keep)
+    sessions: dict[str | None, Session] = {}
+    for message in read_messages(log, format=format, report=Report(strict=strict)):
+        if message.kind in kinds and channel in (None, message.channel):
+            if message.channel not in sessions:
+                sessions[message.channel] = loaded.session()
+            sessions[message.channel].observe(message)
+    if not sessions:
+        where = f"no message of channel {channel}" if channel else "no message"
+        raise LogError(f"{where} was found in it", file=log)
+    if len(sessions) > 1:
+        names = ", ".join(sorted(str(name) for name in sessions))
+        raise LogError(f"it holds several channels; choose one with --channel: {names}", file=log)
+    return next(iter(sessions.values()))
+
+
+def selection_table(responder: str, selections: list[Selection]) -> Table:
+    """Pairs with their probabilities, the best on top."""
+    table = Table(title=f"What {responder} says next", title_justify="left", header_style="bold")
+    table.add_column("", justify="right")
+    table.add_column("to")
+    table.add_column("response", overflow="fold")
+    for place, each in enumerate(selections):
+        style = "bold green" if place == 0 else ""
+        table.add_row(
+            f"{each.probability:.1%}", Text(each.addressee or "–"), Text(each.response), style=style
+        )
+    return table

@@ -1,0 +1,184 @@
+"""`towhom who`: a log with the addressee of every message, as it comes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from towhom import load
+from towhom.cli.options import LOGS, MODEL, format_options, kept_kinds, show_report
+from towhom.cli.show import colour_of
+from towhom.errors import LogError
+from towhom.files import atomic_file
+from towhom.live import How, Model, Observation, Session
+from towhom.readers import Report, read_messages
+
+_FIELDS = ("line", "time", "channel", "speaker", "addressee", "how", "probability", "reason", "text")
+_ALTERNATIVES = 5
+
+
+@click.command()
+@click.argument("log", type=LOGS)
+@format_options
+@click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
+@click.option("--for", "name", metavar="NAME", help="Only messages that are for NAME.")
+@click.option("--alias", "aliases", multiple=True, help="Another name that NAME is called by.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="How likely a message must be for NAME.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON lines.")
+@click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
+@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+def who(
+    log: str,
+    format: str | None,
+    strict: bool,
+    keep: tuple[str, ...],
+    model: Path | None,
+    name: str | None,
+    aliases: tuple[str, ...],
+    threshold: float,
+    as_json: bool,
+    as_csv: bool,
+    out: Path | None,
+) -> None:
+    """Say for every message of a LOG whom it addresses.
+
+    An arrow → shows who is named; ⇢ who is meant, with how likely that is. LOG is a file, a folder, a zip
+    archive, or - for standard input, which is followed: tail -f chat.log | towhom who -
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json or --csv, not both")
+    if aliases and name is None:
+        raise click.UsageError("--alias names somebody whom --for has to name first")
+    loaded = load(model)
+    report = Report(strict=strict)
+    found = _observations(log, loaded, format, report, keep, name, aliases)
+    if name is not None:
+        found = (each for each in found if _is_for(each, name, aliases, threshold))
+    lines = 0
+    with _output(out) as file:
+        write = _csv_writer(file) if as_csv else _json_writer(file) if as_json else _text_writer(file)
+        for observation in found:
+            write(observation)
+            lines += 1
+    if not report.kinds:
+        raise LogError("no message was found in it", file=log)
+    show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
+
+
+def _observations(
+    log: str,
+    model: Model,
+    format: str | None,
+    report: Report,
+    keep: tuple[str, ...],
+    name: str | None,
+    aliases: tuple[str, ...],
+) -> Iterator[Observation]:
+    """Every message with its addressee; each channel is a session of its own."""
+    kinds = kept_kinds(keep)
+    sessions: dict[str | None, Session] = {}
+    for message in read_messages(log, format=format, report=report):
+        if message.kind in kinds:
+            session = sessions.get(message.channel)
+            if session is None:
+                session = sessions[message.channel] = model.session()
+                if name is not None:
+                    session.introduce(name, *aliases)
+            yield session.observe(message)
+
+
+def _is_for(observation: Observation, name: str, aliases: tuple[str, ...], threshold: float) -> bool:
+    wanted = {name, *aliases}
+    likely = sum(each.probability for each in observation.addressees if each.name in wanted)
+    return likely >= threshold and observation.message.speaker not in wanted
+
+
+@contextmanager
+def _output(out: Path | None) -> Iterator[IO[str]]:
+    if out is None:
+        yield sys.stdout
+    else:
+        with atomic_file(out, "w") as file:
+            yield file
+
+
+def _record(observation: Observation) -> dict[str, Any]:
+    message = observation.message
+    return {
+        "line": message.line,
+        "time": message.time.isoformat() if message.time else None,
+        "channel": message.channel,
+        "speaker": message.speaker,
+        "addressee": observation.addressee,
+        "how": observation.how.value,
+        "probability": round(observation.probability, 4),
+        "reason": observation.reason,
+        "text": message.text,
+    }
+
+
+def _json_writer(file: IO[str]) -> Callable[[Observation], None]:
+    def write(observation: Observation) -> None:
+        likely = [
+            {"name": each.name, "probability": round(each.probability, 4)}
+            for each in observation.addressees[:_ALTERNATIVES]
+        ]
+        record = {**_record(observation), "addressees": likely}
+        file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        file.flush()
+
+    return write
+
+
+def _csv_writer(file: IO[str]) -> Callable[[Observation], None]:
+    writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
+    writer.writeheader()
+
+    def write(observation: Observation) -> None:
+        writer.writerow(_record(observation))
+        file.flush()
+
+    return write
+
+
+def _text_writer(file: IO[str]) -> Callable[[Observation], None]:
+    console = Console(file=file, highlight=False, soft_wrap=True)
+
+    def write(observation: Observation) -> None:
+        console.print(observation_line(observation))
+        file.flush()
+
+    return write
+
+
+def observation_line(observation: Observation) -> Text:
+    """A message, who says it, and to whom; one line."""
+    message, name = observation.message, observation.addressee
+    line = Text()
+    if message.time:
+        line.append(f"{message.time:%H:%M} ", "dim")
+    line.append(f"{message.speaker:>12} ", f"bold {colour_of(message.speaker)}")
+    if name is None:
+        line.append(" " * 20)
+    elif observation.how is How.NAMED:
+        line.append(f"→ {name:<17} ", colour_of(name))
+    else:
+        line.append(f"⇢ {name:<12}", f"italic {colour_of(name)}")
+        line.append(f"{observation.probability:>4.0%}  ", "dim")
+    line.append(message.text)
+    return line

@@ -1,0 +1,185 @@
+"""Trains what ranks addressees in a session, on chats in which people have drawn reply links.
+
+Some features are what the ranker itself said of earlier messages. So it is trained in rounds: the first sees
+what the bare model says of them, each later one what the ranker of the round before says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import relu
+
+from towhom.chat import Kind
+from towhom.evaluation.reply_links import LinkedLog
+from towhom.live import Model, Session
+from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, AddresseeRanker, Features, Said
+from towhom.persistence import SavedModel
+
+_BATCH = 256
+_WARM_UP = 60
+"""Messages before the first annotated one; more than are within reach."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankerConfig:
+    """How the ranker is trained; docs/log.md says how this was chosen.
+
+    Args:
+        hidden: Units of the hidden layers.
+        rounds: How often the messages are gone through.
+        epochs: Of each round.
+        learning_rate: Of Adam, at its highest.
+        weight_decay: L2.
+        seed: For weights and order.
+    """
+
+    hidden: int = 32
+    rounds: int = 3
+    epochs: int = 20
+    learning_rate: float = 0.004
+    weight_decay: float = 1e-5
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Example:
+    """An annotated message: what is known of it, and who is meant."""
+
+    features: Features
+    state: NDArray[np.float32]
+    """(H,) Its embedding."""
+    meant: NDArray[np.bool_]
+    """(N + 1,) Which of the candidates; the last is nobody in particular."""
+
+
+class _Watched(Session):
+    """A session that keeps what it knew of the last message."""
+
+    seen: tuple[Features, Said]
+
+    def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
+        found, probabilities = super()._addressees(said)
+        self.seen = found, said
+        return found, probabilities
+
+
+def collect(
+    model: Model, logs: Iterable[LinkedLog], *, progress: Callable[[str], None] = lambda name: None
+) -> list[Example]:
+    """The annotated messages of some chats, as a model's sessions see them.
+
+    Left out are those of which nobody who is meant is within reach: nothing can be learned from them.
+    """
+    examples = []
+    for log in logs:
+        session = _Watched(model)
+        first = min(log.truth, default=0) - _WARM_UP
+        for message in log.lines:
+            if message.kind is not Kind.MESSAGE or message.line is None or message.line < first:
+                continue
+            session.observe(message)
+            found, said = session.seen
+            truth = log.truth.get(message.line, frozenset())
+            meant = np.array([name in truth for name in (*found.names, None)])
+            if meant.any() and said.state is not None:
+                examples.append(Example(found, said.state, meant))
+        progress(log.name)
+    return examples
+
+
+class _Network(nn.Module):
+    """The ranker, to be trained; `AddresseeRanker` runs it."""
+
+    def __init__(self, hidden: int, embedding: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.weights = nn.ParameterDict()
+        for name, shape in AddresseeRanker.shapes(hidden, embedding).items():
+            bound = 0.0 if name.endswith(".b") else shape[0] ** -0.5
+            values = torch.empty(shape).uniform_(-bound, bound, generator=generator)
+            self.weights[name.replace(".", "_")] = nn.Parameter(values)
+
+    def forward(self, candidates: Tensor, message: Tensor, state: Tensor, there: Tensor) -> Tensor:
+        """(B, N, F), (B, G), (B, H), (B, N) -> (B, N + 1) logarithms of probabilities."""
+        w = self.weights
+        split = candidates.shape[2]
+        own = candidates @ w["candidate_w"][:split]
+        hidden = own + (message @ w["candidate_w"][split:] + w["candidate_b"])[:, None]
+        scores = (relu(hidden) @ w["candidate_out"]).masked_fill(~there, -torch.inf)
+        alone = torch.cat([message, state], dim=1) @ w["nobody_w"] + w["nobody_b"]
+        nobody = relu(alone) @ w["nobody_out"]
+        return torch.cat([scores, nobody[:, None]], dim=1).log_softmax(dim=1)
+
+
+def fit(examples: list[Example], config: RankerConfig) -> dict[str, NDArray[np.float32]]:
+    """The weights of a ranker that makes those who are meant likely."""
+    generator = torch.Generator().manual_seed(config.seed)
+    network = _Network(config.hidden, len(examples[0].state), generator)
+    # Messages with about as many candidates share a batch, so that little is padded.
+    by_size = sorted(range(len(examples)), key=lambda place: len(examples[place].meant))
+    batches = [
+        _padded([examples[place] for place in by_size[start : start + _BATCH]])
+        for start in range(0, len(examples), _BATCH)
+    ]
+    adam = torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        adam, config.learning_rate, total_steps=config.epochs * len(batches)
+    )
+    for _ in range(config.epochs):
+        for place in torch.randperm(len(batches), generator=generator).tolist():
+            *inputs, meant = batches[place]
+            loss = -network(*inputs).masked_fill(~meant, -torch.inf).logsumexp(dim=1).mean()
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            schedule.step()
+    return {
+        name: network.weights[name.replace(".", "_")].detach().numpy()
+        for name in AddresseeRanker.shapes(config.hidden, len(examples[0].state))
+    }
+
+
+def _padded(examples: list[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Candidates, messages, embeddings; who is there; who is meant."""
+    most = max(len(each.features.names) for each in examples)
+    candidates = np.zeros((len(examples), most, len(CANDIDATE_FEATURES)), np.float32)
+    message = np.zeros((len(examples), len(MESSAGE_FEATURES)), np.float32)
+    there = np.zeros((len(examples), most), bool)
+    meant = np.zeros((len(examples), most + 1), bool)
+    for row, each in enumerate(examples):
+        count = len(each.features.names)
+        candidates[row, :count], message[row] = each.features.candidates, each.features.message
+        there[row, :count] = True
+        meant[row, :count], meant[row, most] = each.meant[:-1], each.meant[-1]
+    states = np.stack([each.state for each in examples])
+    candidates_, message_, states_, there_, meant_ = map(
+        torch.from_numpy, (candidates, message, states, there, meant)
+    )
+    return candidates_, message_, states_, there_, meant_
+
+
+def train_ranker(
+    saved: SavedModel,
+    logs: list[LinkedLog],
+    config: RankerConfig,
+    *,
+    progress: Callable[[str], None] = lambda name: None,
+) -> SavedModel:
+    """A model that knows how to rank addressees.
+
+    Args:
+        saved: The model; if it has a ranker already, that is the first round's.
+        logs: Chats with reply links.
+        config: How.
+        progress: Called with the name of each chat, in each round.
+    """
+    for _ in range(config.rounds):
+        weights = fit(collect(Model(saved), logs, progress=progress), config)
+        live = {**saved.live, "addressees": {"temperature": 1.0}}
+        saved = replace(saved, live=live, live_weights=weights)
+    return saved

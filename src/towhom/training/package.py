@@ -1,0 +1,157 @@
+"""From a trained model to one that people run: small, calibrated, able to rank addressees, with a card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.batching import Batcher
+from towhom.corpus import Corpus, Split
+from towhom.evaluation.addressees import Outcome, describe_addressees, follow_logs, follow_model
+from towhom.evaluation.calibration import as_logits, cross_fitted, fit_temperature, reliability
+from towhom.evaluation.evaluator import evaluate, summary
+from towhom.evaluation.reply_links import LinkedLog
+from towhom.live import Model
+from towhom.models.registry import SYSTEMS
+from towhom.persistence import SavedModel, compacted, load_model, write_model
+from towhom.records import circumstances, describe_data
+from towhom.selection import Rule, choose
+from towhom.training.addressees import RankerConfig, train_ranker
+
+_BATCH = 512
+
+
+def make_package(
+    model: Path,
+    out: Path,
+    *,
+    corpus: Corpus,
+    train: list[LinkedLog],
+    dev: list[LinkedLog],
+    config: RankerConfig,
+    data: Iterable[Path] = (),
+    progress: Callable[[str], None] = lambda name: None,
+) -> dict[str, Any]:
+    """Write the model to run; returns what was measured.
+
+    Args:
+        model: A folder that `towhom train` made.
+        out: Where to write.
+        corpus: Its dev part calibrates the selection of pairs.
+        train: Chats with reply links, for the ranker of addressees.
+        dev: More of them, to calibrate it and to measure.
+        config: How the ranker is trained.
+        data: What the record calls the chats.
+        progress: Called with the name of each chat that was followed.
+    """
+    before = load_model(model)
+    saved = compacted(before)
+    words = saved.vocabulary.ids(list(corpus.vocabulary.words))
+    select: dict[str, Any] = {}
+    logits, right = [], []
+    for size in sorted(corpus.samples.candidates):
+        full = summary(
+            evaluate(before.model, corpus, Split.DEV, context=saved.context, candidates=size, words=words)
+        )
+        measured = summary(
+            evaluate(saved.model, corpus, Split.DEV, context=saved.context, candidates=size, words=words)
+        )
+        pairs, chosen_right, documents = _pairs(saved, corpus, size, words)
+        logits.append(pairs)
+        right.append(chosen_right)
+        select[str(size)] = {
+            **measured,
+            "before_compacting": {key: full[key] for key in ("adr", "res", "adr_res")},
+            "calibration": reliability(cross_fitted(pairs, chosen_right, documents), chosen_right),
+        }
+    widest = max(each.shape[1] for each in logits)
+    every = np.concatenate(
+        [np.pad(each, ((0, 0), (0, widest - each.shape[1])), constant_values=-np.inf) for each in logits]
+    )
+    live: dict[str, Any] = {"pair_temperature": round(fit_temperature(every, np.concatenate(right)), 4)}
+    saved = train_ranker(replace(saved, live=live), train, config, progress=progress)
+    outcomes = follow_logs(follow_model(Model(saved)), dev)
+    temperature = fit_temperature(_logits(outcomes), np.array([each.right for each in outcomes]))
+    saved = replace(saved, live={**saved.live, "addressees": {"temperature": round(temperature, 4)}})
+    addressees = describe_addressees(follow_logs(follow_model(Model(saved)), dev))
+    documents = np.array([each.document for each in outcomes])
+    certain = np.array([each.right for each in outcomes])
+    addressees["calibration_cross_fitted"] = reliability(
+        cross_fitted(_logits(outcomes), certain, documents), certain
+    )
+    result = {"select": select, "addressees": addressees}
+    training = {
+        **saved.training,
+        "package": {
+            **circumstances(),
+            "ranker": asdict(config),
+            "corpus": corpus.manifest["hash"],
+            "links": [{"messages": len(_truths(logs))} for logs in (train, dev)],
+            "data": describe_data(data),
+            "live": saved.live,
+            **result,
+        },
+    }
+    write_model(out, replace(saved, training=training), compact=True, card=_card(saved, result))
+    return result
+
+
+def _truths(logs: list[LinkedLog]) -> list[int]:
+    return [line for log in logs for line in log.truth]
+
+
+def _logits(outcomes: list[Outcome]) -> NDArray[np.float64]:
+    return as_logits([[each.probability for each in outcome.ranked] for outcome in outcomes])
+
+
+def _pairs(
+    saved: SavedModel, corpus: Corpus, candidates: int, words: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
+    """(S, pairs) Logarithmic scores of all pairs of the dev samples; whether the best is right; documents."""
+    samples = corpus.samples_of(Split.DEV)
+    batcher = Batcher(
+        corpus, context=saved.context, candidates=candidates, max_words=saved.max_words, words=words
+    )
+    rows, right = [], []
+    for start in range(0, len(samples), _BATCH):
+        part = samples[start : start + _BATCH]
+        scores, answers = saved.model.score_many(batcher.questions(part)), batcher.answers(part)
+        pairs = scores.pairs(saved.rule)
+        if saved.rule is Rule.JOINT_LOG:
+            pairs = np.exp(pairs)
+        alone = np.isnan(scores.addressee).all(axis=1)
+        for row, single in enumerate(np.atleast_1d(alone)):
+            values = scores.response[row] if single else pairs[row].ravel()
+            rows.append(np.maximum(values[np.isfinite(values)], 1e-12))
+        chosen = choose(scores, saved.rule)
+        right.append((chosen.response == answers.response) & (chosen.addressee == answers.addressee))
+    documents = np.searchsorted(corpus.documents.samples, samples, side="right") - 1
+    return as_logits(rows), np.concatenate(right), documents
+
+
+def _card(saved: SavedModel, measured: dict[str, Any]) -> str:
+    """A page about the model, for people."""
+    found = measured["addressees"]
+    rows = [
+        f"| {size} | {each['adr_res']:.2f} | {each['adr']:.2f} | {each['res']:.2f} "
+        f"| {each['calibration']['error']:.3f} |"
+        for size, each in measured["select"].items()
+    ]
+    template = (files("towhom.training") / "card.md").read_text("utf-8")
+    return template.format(
+        title=SYSTEMS[saved.system].title,
+        context=saved.context,
+        words=f"{len(saved.vocabulary.words):,}",
+        rows="\n".join(rows),
+        accuracy=found["accuracy"],
+        messages=found["messages"],
+        unnamed=found["names_nobody"]["messages"],
+        unnamed_accuracy=found["names_nobody"]["accuracy"],
+        max_words=saved.max_words or "",
+    )
