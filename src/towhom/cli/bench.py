@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from towhom.cli.options import FOLDER, echo_json
+from towhom.cli.options import FOLDER, LOGS, MODEL, echo_json
 from towhom.corpus import Corpus
+from towhom.errors import LogError
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
 from towhom.records import circumstances, write_record
@@ -43,3 +44,28 @@ def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None
     echo_json(result)
     if out is not None:
         write_record(out, {**circumstances(), "corpus": Corpus(folder).manifest["hash"], **result})
+
+
+@bench.command()
+@click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
+@click.option("--log", type=LOGS, help="A chat to follow.  [default: the one that comes with towhom]")
+@click.option("--rounds", default=2000, show_default=True, help="Messages to observe, responses to select.")
+@click.option("--channels", default=200, show_default=True, help="Channels at once, for their memory.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run.")
+def live(model: Path | None, log: str | None, rounds: int, channels: int, out: Path | None) -> None:
+    """Latency of observe and select, memory of a channel, time to the first answer; beside torch."""
+    from towhom import load
+    from towhom.bench.live import bench_live
+    from towhom.chat import Kind
+    from towhom.readers import read_messages
+    from towhom.samples import sample_chat
+
+    with sample_chat() as sample:
+        lines = read_messages(log or sample)
+        messages = [message for message in lines if message.kind is Kind.MESSAGE]
+    if not messages:
+        raise LogError("no message was found in it", file=str(log))
+    result = bench_live(load(model), messages, rounds=rounds, channels=channels)
+    echo_json(result)
+    if out is not None:
+        write_record(out, {**circumstances(), "log": log or "the sample chat", **result})

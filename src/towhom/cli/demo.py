@@ -1,54 +1,66 @@
-"""`towhom demo`: what there is to see in a minute, offline, on a chat that comes with the package."""
+"""`towhom demo`: what there is to see in a minute, offline, with the model and the chat that come with it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from importlib.resources import as_file, files
+import sys
 
 import click
 from rich.console import Console
-from rich.table import Table
 
-from towhom.chat import Conversation
-from towhom.cli.show import show_conversation
-from towhom.readers import read_conversations
+from towhom import load
+from towhom.chat import Kind
+from towhom.cli.select import selection_table
+from towhom.cli.who import observation_line
+from towhom.live import How, Observation
+from towhom.readers import read_messages
+from towhom.samples import sample_chat
 
-_SAMPLE = "makerspace.txt"
+_SPEAKER = "bram"
+_DRAFTS = (
+    "then I oil both before the chairs come",
+    "asa needs the enclosure, petg does not",
+    "an hour for the epoxy, then you can cut",
+    "the window side of the long table is free",
+)
 
 
 @click.command()
-def demo() -> None:
-    """Show what towhom does, on a chat that comes with it."""
+@click.option("--as", "responder", metavar="NICK", help="Who speaks next.  [default: asked for]")
+def demo(responder: str | None) -> None:
+    """Show what towhom does, on a chat that comes with it: who addresses whom, and what comes next."""
     console = Console(highlight=False)
-    with as_file(files("towhom.samples") / _SAMPLE) as path:
-        conversation = next(read_conversations(path))
-    show_conversation(conversation, console)
+    model = load()
+    session = model.session()
+    observations: list[Observation] = []
+    with sample_chat() as path:
+        for message in read_messages(path):
+            if message.kind is Kind.MESSAGE:
+                observations.append(session.observe(message))
+                console.print(observation_line(observations[-1]), soft_wrap=True)
     console.print()
-    console.print(_statistics(conversation))
-    console.print(_pairs(conversation))
+    names = sorted(session.people.names)
+    if responder is None:
+        responder = _ask(names)
+    if responder not in names:
+        close = " or ".join(session.closest_names(responder)) or ", ".join(names)
+        raise click.UsageError(f"nobody called {responder} is in the chat; did you mean {close}?")
+    selections = session.select(responder, _DRAFTS)
+    console.print(selection_table(responder, selections[:5]))
+    named = sum(each.how is How.NAMED for each in observations)
+    inferred = sum(each.how is How.INFERRED and each.addressee is not None for each in observations)
+    best = selections[0]
     console.print(
-        "\nThree conversations run at once here. Where a message names its addressee, an arrow shows it.\n"
-        "Try a log of yours:  [bold]towhom read LOG[/]  (IRC, Slack, Discord, Telegram, Matrix, WhatsApp)"
+        f"\nThree conversations run at once. {named} of {len(observations)} messages name their addressee (→), "
+        f"{inferred} others were\nworked out (⇢). Of all pairs of draft and addressee, “{best.response}” to "
+        f"{best.addressee} fits best.\n\n"
+        "Try a log of yours:  [bold]towhom who LOG[/]\n"
+        "                     [bold]towhom select LOG --as NICK --candidate TEXT --candidate TEXT[/]"
     )
 
 
-def _statistics(conversation: Conversation) -> Table:
-    addressed = sum(message.addressee is not None for message in conversation)
-    table = Table(title="The chat in numbers", title_justify="left", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_row("speakers", str(len(conversation.speakers)))
-    table.add_row("messages", str(len(conversation)))
-    table.add_row("addressed to somebody by name", f"{addressed} ({addressed / len(conversation):.0%})")
-    return table
-
-
-def _pairs(conversation: Conversation) -> Table:
-    pairs = Counter((m.speaker, m.addressee) for m in conversation if m.addressee is not None)
-    table = Table(title="Who talks to whom", title_justify="left", show_header=False)
-    table.add_column()
-    table.add_column()
-    table.add_column(justify="right")
-    for (speaker, addressee), count in pairs.most_common(5):
-        table.add_row(speaker, f"→ {addressee}", str(count))
-    return table
+def _ask(names: list[str]) -> str:
+    """Who speaks next; without somebody to ask, the default."""
+    if not sys.stdin.isatty():
+        return _SPEAKER
+    answer: str = click.prompt(f"Who speaks next? ({', '.join(names)})", default=_SPEAKER)
+    return answer

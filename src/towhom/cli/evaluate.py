@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from towhom.cli.options import echo_json
+from towhom import load
+from towhom.cli.options import DEFAULT_MODEL, FOLDER, echo_json
 from towhom.corpus import Corpus, Split, build_corpus
 from towhom.errors import CorpusError, TowhomError
 from towhom.evaluation.evaluator import evaluate as run
@@ -44,6 +45,15 @@ _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
     "--rule", type=click.Choice([rule.value for rule in Rule]), help="How to choose.  [default: the model's]"
 )
 @click.option("--against", metavar="MODEL", help="Another model, to compare with on the same samples.")
+@click.option(
+    "--task",
+    type=click.Choice(["selection", "addressee"]),
+    default="selection",
+    show_default=True,
+    help="Select addressee and response; or tell of messages as they come whom they address "
+    "(--data: logs with reply links, NAME.txt and NAME.links).",
+)
+@click.option("--figures", type=FOLDER, help="Write figures of the addressee task to this folder.")
 @click.option("--json", "as_json", is_flag=True, help="For machines, with the breakdowns.")
 def evaluate(
     system: str,
@@ -52,12 +62,22 @@ def evaluate(
     candidates: int | None,
     rule: str | None,
     against: str | None,
+    task: str,
+    figures: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure MODEL: a folder that `towhom train` made, or chance, recent-tfidf, direct-recent-tfidf.
+    """Measure MODEL: a folder that `towhom train` made, or `default`, the model that comes with towhom.
+
+    Baselines by name: chance, recent-tfidf, direct-recent-tfidf; for the task addressee, nobody,
+    previous-speaker, addressed-me-last.
 
     Accuracies are in percent; intervals are of 95 % by resampling documents.
     """
+    if task == "addressee":
+        from towhom.cli.addressee_task import evaluate_addressees
+
+        evaluate_addressees(system, data, as_json=as_json, figures=figures)
+        return
     with open_data(data) as (corpus, split):
         sizes = sorted(corpus.samples.candidates)
         chosen = candidates or (2 if 2 in sizes else sizes[0] if sizes else 2)
@@ -114,12 +134,10 @@ def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.in
     """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
     if name in _BASELINES:
         return baseline(name, corpus), 15, None
-    if not Path(name).exists():
-        known = ", ".join(_BASELINES)
-        raise TowhomError(f"{name}: there is no such model folder, nor a baseline of this name ({known})")
-    from towhom.persistence import load_model
-
-    saved = load_model(name)
+    if name != DEFAULT_MODEL and not Path(name).exists():
+        known = ", ".join((*_BASELINES, DEFAULT_MODEL))
+        raise TowhomError(f"{name}: there is no such model folder, nor anything of this name ({known})")
+    saved = load(None if name == DEFAULT_MODEL else name).saved
     selector = saved.model if find_spec("torch") else saved.runtime
     return selector, saved.context, saved.vocabulary.ids(list(corpus.vocabulary.words))
 

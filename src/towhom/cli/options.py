@@ -21,6 +21,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # A name, not a file's: click would otherwise want "-" and globs treated for us.
 LOGS = click.Path(allow_dash=True)
 FOLDER = click.Path(file_okay=False, path_type=Path)
+DEFAULT_MODEL = "default"
+"""What the model that comes with towhom is called."""
 MODEL = click.Path(file_okay=False, exists=True, path_type=Path)
 
 

@@ -1,4 +1,4 @@
-"""The paper's Figure 4: accuracy by number of speakers and by distance, over a histogram of samples."""
+"""Figures: the paper's Figure 4 (accuracy over a histogram of samples), and how far to trust answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def plot_breakdowns(
 ) -> list[Path]:
     """Write the two figures as PNG and SVG; returns the PNG files."""
     require("matplotlib", extra="plots", purpose="drawing figures")
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     chosen = [
@@ -62,11 +61,63 @@ def plot_breakdowns(
             ticks = [*range(1, FAR + 1, 2), FAR + 1]
             histogram.set_xticks(ticks, [*map(str, ticks[:-1]), f">{FAR}"])
         curves.legend(fontsize=7, loc="upper right", framealpha=0.9)
-        path = folder / f"adr-{key.replace('_', '-')}-{split}.png"
-        folder.mkdir(parents=True, exist_ok=True)
-        # The same bytes every time: no date, no random names inside.
-        with rc_context({"svg.hashsalt": "towhom"}):
-            figure.savefig(path, dpi=150, metadata={"Software": None})
-            figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
-        paths.append(path)
+        paths.append(_save(figure, folder / f"adr-{key.replace('_', '-')}-{split}.png"))
     return paths
+
+
+def plot_addressees(folder: Path, result: dict[str, Any]) -> list[Path]:
+    """Precision and recall of `is_for`, and the reliability of `observe`, as PNG and SVG; the PNG files."""
+    require("matplotlib", extra="plots", purpose="drawing figures")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    curve, diagram = figure.subplots(1, 2)
+    for key, label in (("is_for", "all messages"), ("is_for_names_nobody", "that name nobody")):
+        points = result[key]
+        (line,) = curve.plot(
+            [p["recall"] for p in points],
+            [p["precision"] for p in points],
+            marker="o",
+            markersize=3,
+            label=label,
+        )
+        for point in points:
+            if point["threshold"] in (0.2, 0.5, 0.8, 0.95):
+                curve.annotate(
+                    f"{point['threshold']:g}",
+                    (point["recall"], point["precision"]),
+                    textcoords="offset points",
+                    xytext=(4, 4),
+                    fontsize=7,
+                    color=line.get_color(),
+                )
+    curve.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02), title="Is this for me?")
+    curve.legend(loc="lower left", fontsize=8)
+    diagram.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+    for key, label in (("calibration", "all messages"), ("calibration_names_nobody", "that name nobody")):
+        bins = result[key]["bins"]
+        error = result[key]["error"]
+        diagram.plot(
+            [b["said"] for b in bins],
+            [b["right"] for b in bins],
+            marker="o",
+            markersize=4,
+            label=f"{label} (error {error:.3f})",
+        )
+    diagram.set(
+        xlabel="how sure it says it is", ylabel="how often it is right", xlim=(0, 1), ylim=(0, 1.02),
+        title="Whom does it address?",
+    )  # fmt: skip
+    diagram.legend(loc="upper left", fontsize=8)
+    return [_save(figure, folder / "addressees.png")]
+
+
+def _save(figure: Any, path: Path) -> Path:
+    """As PNG and SVG, the same bytes every time: no date, no random names inside."""
+    from matplotlib import rc_context
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with rc_context({"svg.hashsalt": "towhom"}):
+        figure.savefig(path, dpi=150, metadata={"Software": None})
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    return path

@@ -23,6 +23,7 @@ from towhom.persistence import SavedModel, compacted, load_model, write_model
 from towhom.records import circumstances, describe_data
 from towhom.selection import Rule, choose
 from towhom.training.addressees import RankerConfig, train_ranker
+from towhom.training.privacy import without_names
 
 _BATCH = 512
 
@@ -51,13 +52,21 @@ def make_package(
         progress: Called with the name of each chat that was followed.
     """
     before = load_model(model)
-    saved = compacted(before)
-    words = saved.vocabulary.ids(list(corpus.vocabulary.words))
+    saved = compacted(replace(before, vocabulary=without_names(before.vocabulary, corpus, train)))
+    corpus_words = list(corpus.vocabulary.words)
+    words = saved.vocabulary.ids(corpus_words)
     select: dict[str, Any] = {}
     logits, right = [], []
     for size in sorted(corpus.samples.candidates):
         full = summary(
-            evaluate(before.model, corpus, Split.DEV, context=saved.context, candidates=size, words=words)
+            evaluate(
+                before.model,
+                corpus,
+                Split.DEV,
+                context=saved.context,
+                candidates=size,
+                words=before.vocabulary.ids(corpus_words),
+            )
         )
         measured = summary(
             evaluate(saved.model, corpus, Split.DEV, context=saved.context, candidates=size, words=words)

@@ -1,0 +1,137 @@
+"""How fast a session answers, what a channel costs, how soon the command line does; beside naive torch."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from itertools import cycle, islice
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from towhom.chat import Message
+from towhom.live import Model, Session
+
+_WARM_UP = 100
+_PER_CHANNEL = 60
+"""Messages of a channel whose memory is measured: more than a session remembers."""
+
+
+def bench_live(
+    model: Model, messages: Sequence[Message], *, rounds: int, channels: int, candidates: int = 10
+) -> dict[str, Any]:
+    """Milliseconds of `observe` and `select`, kilobytes of a channel, seconds to the first answer.
+
+    Args:
+        model: What answers.
+        messages: A chat, gone through again and again.
+        rounds: How many messages are observed, and responses selected.
+        channels: How many there are at once when memory is measured.
+        candidates: Responses to select from.
+    """
+    session = model.session()
+    texts = [message.text for message in messages]
+    chat = cycle(messages)
+    for message in islice(chat, _WARM_UP):
+        session.observe(message)
+        session.select(message.speaker, texts[:candidates])
+    observe, select, naive_observe, naive_select = [], [], [], []
+    naive = _naive(model) if find_spec("torch") else None
+    for number, message in enumerate(islice(chat, rounds)):
+        drafts = [texts[(number * 7 + place * 3) % len(texts)] for place in range(candidates)]
+        # Turn and turn about, so that all have the same machine.
+        if naive is not None and number % 10 == 0:
+            naive_observe.append(_time(naive, session, message.speaker, [message.text]))
+            naive_select.append(_time(naive, session, message.speaker, drafts))
+        select.append(_time(session.select, message.speaker, drafts))
+        observe.append(_time(session.observe, message))
+    result: dict[str, Any] = {
+        "context": model.context,
+        "candidates": candidates,
+        "observe_ms": _quantiles(observe),
+        "select_ms": _quantiles(select),
+    }
+    if naive is not None:
+        result["torch_used_naively"] = {
+            "observe_ms": _quantiles(naive_observe),
+            "select_ms": _quantiles(naive_select),
+        }
+        result["times_as_fast"] = {
+            "observe": round(float(np.median(naive_observe) / np.median(observe)), 1),
+            "select": round(float(np.median(naive_select) / np.median(select)), 1),
+        }
+    result["channels"] = channels
+    result["kilobytes_per_channel"] = round(_memory(model, messages, channels) / 1000, 1)
+    result["seconds_to_first_answer"] = [round(_first_answer(), 2) for _ in range(3)]
+    return result
+
+
+def _time(call: Callable[..., object], *arguments: object) -> float:
+    start = perf_counter()
+    call(*arguments)
+    return perf_counter() - start
+
+
+def _quantiles(seconds: list[float]) -> dict[str, float]:
+    milliseconds = np.array(seconds) * 1000
+    return {
+        "median": round(float(np.median(milliseconds)), 3),
+        "p99": round(float(np.quantile(milliseconds, 0.99)), 3),
+    }
+
+
+def _naive(model: Model) -> Callable[[Session, str, list[str]], object]:
+    """The torch model asked one question at a time, every utterance of the context encoded anew."""
+    import torch
+
+    torch.set_num_threads(1)
+    selector = model.saved.model
+
+    def ask(session: Session, responder: str, texts: list[str]) -> object:
+        drafts = [session._said(responder, text, None, None) for text in texts]
+        for draft in drafts:
+            session._encoded(draft)
+        questions = session._questions(responder, drafts)[0]
+        return selector.score_many(questions)
+
+    return ask
+
+
+def _memory(model: Model, messages: Sequence[Message], channels: int) -> float:
+    """Bytes that a channel takes, on average."""
+    chat = list(islice(cycle(messages), _PER_CHANNEL))
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    sessions = []
+    for number in range(channels):
+        session = model.session()
+        for message in chat:
+            # Other texts in every channel: what is equal would be stored once.
+            session.observe(
+                Message(f"{message.speaker}{number}", f"{message.text} {number}", time=message.time)
+            )
+        sessions.append(session)
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return (after - before) / len(sessions)
+
+
+def _first_answer() -> float:
+    """Seconds from the start of the command to its first line."""
+    start = perf_counter()
+    with subprocess.Popen(
+        [sys.executable, "-m", "towhom", "who", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101
+        process.stdin.write(b"[10:00] <ada> is anybody here?\n")
+        process.stdin.close()
+        process.stdout.readline()
+        return perf_counter() - start
