@@ -94,8 +94,6 @@ def _naive(model: Model) -> Callable[[Session, str, list[str]], object]:
 
     def ask(session: Session, responder: str, texts: list[str]) -> object:
         drafts = [session._said(responder, text, None, None) for text in texts]
-        for draft in drafts:
-            session._encoded(draft)
         questions = session._questions(responder, drafts)[0]
         return selector.score_many(questions)
 

@@ -50,11 +50,11 @@ def demo(responder: str | None) -> None:
     inferred = sum(each.how is How.INFERRED and each.addressee is not None for each in observations)
     best = selections[0]
     console.print(
-        f"\nThree conversations run at once. {named} of {len(observations)} messages name their addressee (→), "
-        f"{inferred} others were\nworked out (⇢). Of all pairs of draft and addressee, “{best.response}” to "
-        f"{best.addressee} fits best.\n\n"
+        f"\nThree conversations at once: {named} of {len(observations)} messages name their addressee (→),\n"
+        f"{inferred} others were worked out (⇢). Of all pairs, “{best.response}” to {best.addressee} fits best.\n\n"
         "Try a log of yours:  [bold]towhom who LOG[/]\n"
-        "                     [bold]towhom select LOG --as NICK --candidate TEXT --candidate TEXT[/]"
+        "or a next message:   [bold]towhom select LOG --as NICK --candidate TEXT --candidate TEXT[/]",
+        soft_wrap=True,
     )
 
 

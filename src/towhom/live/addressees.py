@@ -23,6 +23,7 @@ _FAR = 5.0
 """The logarithmic distance of what is out of reach."""
 
 Array = NDArray[np.float32]
+NO_TOKENS = np.zeros(0, np.int32)
 
 
 @dataclass(slots=True)
@@ -37,18 +38,19 @@ class Said:
     """Seconds."""
     called: str | None = None
     """What may be the name of somebody who has not spoken yet."""
-    tokens: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS)
+    """Its words as the model knows them, and"""
     state: Array | None = None
-    """Its embedding, while it is in the model's context."""
-    words: frozenset[str] = frozenset()
-    """Those that tell something."""
+    """its embedding, while it is in the model's context."""
+    words: tuple[str, ...] = ()
+    """Those that tell something, each once."""
     question: bool = False
     meant: dict[str | None, float] = field(default_factory=dict)
     """How likely it is for whom; only those who are likely."""
 
 
 class ModelScores(NamedTuple):
-    """What the model makes of a candidate: log-odds of P(a|C) and of P(a|C,r)."""
+    """What the model makes of a candidate: P(a|C) and P(a|C,r), before the sigmoid."""
 
     before: float
     given: float
@@ -89,6 +91,8 @@ class Situation:
     mentioned: Collection[str]
     """Who is mentioned somewhere in the text."""
     people: dict[str, Person] = field(default_factory=dict)
+    spoke: int = 0
+    """How many of them have spoken."""
     my_last: Said | None = None
     my_distance: int = 0
     """Since the speaker spoke."""
@@ -105,8 +109,12 @@ def _since(earlier: Said | None, new: Said) -> float:
     return log1p(max(new.time - earlier.time, 0.0)) / 5
 
 
-def _near(distance: int, scale: float) -> float:
-    return exp(-distance / scale) if distance else 0.0
+def _nearness(scale: float) -> list[float]:
+    """By distance, from 1 down to 0; 0 for never."""
+    return [0.0, *(exp(-distance / scale) for distance in range(1, REACH + 1))]
+
+
+_NEAR_5, _NEAR_8, _NEAR_20 = map(_nearness, (5, 8, 20))
 
 
 CANDIDATE_FEATURES: dict[str, Callable[[Person, Situation], float]] = {
@@ -122,19 +130,19 @@ CANDIDATE_FEATURES: dict[str, Callable[[Person, Situation], float]] = {
     "previous speaker": lambda who, now: who.distance == 1,
     "order": lambda who, now: who.order / 10 if who.order else 2.0,
     "named me": lambda who, now: who.to_me > 0,
-    "named me, nearness": lambda who, now: _near(who.to_me, 5),
+    "named me, nearness": lambda who, now: _NEAR_5[who.to_me],
     "named me last of all": lambda who, now: who.name == now.addressed_me,
     "last message names me": lambda who, now: who.last is not None and who.last.addressee == now.new.speaker,
     "last message names another": lambda who, now: (
         who.last is not None and who.last.addressee not in (None, now.new.speaker)
     ),
     "I named them": lambda who, now: who.from_me > 0,
-    "I named them, nearness": lambda who, now: _near(who.from_me, 5),
+    "I named them, nearness": lambda who, now: _NEAR_5[who.from_me],
     "my last message names them": lambda who, now: (
         now.my_last is not None and now.my_last.addressee == who.name
     ),
     "my last message meant them": lambda who, now: (
-        now.my_last.meant.get(who.name, 0.0) * _near(now.my_distance, 20) if now.my_last else 0.0
+        now.my_last.meant.get(who.name, 0.0) * _NEAR_20[now.my_distance] if now.my_last else 0.0
     ),
     "last message meant me": lambda who, now: who.last.meant.get(now.new.speaker, 0.0) if who.last else 0.0,
     "meant me, nearness": lambda who, now: who.meant_me,
@@ -158,7 +166,7 @@ MESSAGE_FEATURES: dict[str, Callable[[Situation], float]] = {
     "distance of my last": lambda now: log1p(now.my_distance) if now.my_distance else _FAR,
     "my last asks": lambda now: now.my_last is not None and now.my_last.question,
     "my last meant nobody": lambda now: (
-        now.my_last.meant.get(None, 0.0) * _near(now.my_distance, 20) if now.my_last else 0.0
+        now.my_last.meant.get(None, 0.0) * _NEAR_20[now.my_distance] if now.my_last else 0.0
     ),
     "somebody is named": lambda now: now.new.addressee is not None,
     "somebody is mentioned": lambda now: bool(now.mentioned),
@@ -203,11 +211,15 @@ def features(
         weight: What it tells that two messages have a word in common.
     """
     now = Situation(new, model, mentioned)
+    words = frozenset(new.words)
     for distance, said in enumerate(reversed(past), 1):
         if said.speaker == new.speaker:
             _look_at_mine(now, distance, said)
         else:
-            _look_at_theirs(now, distance, said, weight)
+            shared = 0.0
+            if not words.isdisjoint(said.words):
+                shared = sum(weight.get(word, 1.0) for word in said.words if word in words)
+            _look_at_theirs(now, distance, said, shared)
     named = () if new.addressee is None else (new.addressee,)
     for name in (*others, *mentioned, *named):
         if name != new.speaker:
@@ -229,18 +241,20 @@ def _look_at_mine(now: Situation, distance: int, said: Said) -> None:
         who.from_me = who.from_me or distance
 
 
-def _look_at_theirs(now: Situation, distance: int, said: Said, weight: Mapping[str, float]) -> None:
+def _look_at_theirs(now: Situation, distance: int, said: Said, shared: float) -> None:
     who = now.people.get(said.speaker)
     if who is None:
         who = now.people[said.speaker] = Person(said.speaker)
-    shared = now.new.words & said.words
-    common = 1.0 - exp(-sum(weight.get(word, 1.0) for word in shared)) if shared else 0.0
-    who.common = max(who.common, common * _near(distance, 20))
-    who.meant_me = max(who.meant_me, said.meant.get(now.new.speaker, 0.0) * _near(distance, 8))
+    common = 1.0 - exp(-shared) if shared else 0.0
+    if common:
+        who.common = max(who.common, common * _NEAR_20[distance])
+    meant = said.meant.get(now.new.speaker)
+    if meant is not None:
+        who.meant_me = max(who.meant_me, meant * _NEAR_8[distance])
     who.recent += distance <= 10
     if who.last is None:
-        who.last, who.distance, who.common_last = said, distance, common
-        who.order = 1 + sum(1 for each in now.people.values() if each.last is not None and each is not who)
+        now.spoke += 1
+        who.last, who.distance, who.order, who.common_last = said, distance, now.spoke, common
     if said.addressee == now.new.speaker:
         who.to_me = who.to_me or distance
         now.addressed_me = now.addressed_me or who.name

@@ -19,7 +19,7 @@ from towhom.batching import NOBODY, Questions
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
 from towhom.files import atomic_file
-from towhom.live.addressees import REACH, Features, ModelScores, Said, features
+from towhom.live.addressees import NO_TOKENS, REACH, Features, ModelScores, Said, features
 from towhom.live.answers import Addressee, How, Observation, Selection, Verdict
 from towhom.live.people import People
 from towhom.live.reasons import reason_for
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "towhom-session", 1
 _SPOKEN = (Kind.MESSAGE, Kind.ACTION, Kind.NOTICE)
-_KEPT = 0.02
+_KEPT = 0.05
 """Probabilities below this are not remembered."""
 
 
@@ -123,12 +123,14 @@ class Session:
                 named = self.people.named_in_front(candidate)
                 texts.append(candidate if named is None else named[1])
                 to.append(None if named is None or named[0] == responder else named[0])
-            drafts = [self._encoded(self._said(responder, text, None, None)) for text in texts]
+            drafts = [self._said(responder, text, None, None) for text in texts]
+            self._encode(drafts)
             questions, states, names = self._questions(responder, drafts)
         scores = self.model.runtime.score_encoded(questions, states)
         pairs = self.model.pair_probabilities(scores, self._allowed(names, to))
         found = [
-            Selection(name, candidates[place], place, float(pairs[row, place]))
+            # The responder's row stands for nobody, where nobody else is there.
+            Selection(name if row else None, candidates[place], place, float(pairs[row, place]))
             for row, name in enumerate(names)
             for place in range(len(candidates))
             if pairs[row, place] >= 0
@@ -197,14 +199,18 @@ class Session:
             ],
             np.int32,
         )
-        said.words = frozenset(word for word in words if weight.get(word, 1.0) > _TELLING)
+        said.words = tuple({word: None for word in words if weight.get(word, 1.0) > _TELLING})
         said.question = "?" in words
 
-    def _encoded(self, said: Said) -> Said:
-        if said.state is None:
-            offsets = np.array([0, len(said.tokens)])
-            said.state = self.model.runtime.encode_utterances(said.tokens, offsets)[0]
-        return said
+    def _encode(self, messages: list[Said]) -> None:
+        """Give messages their embeddings, all at once; those that have one keep it."""
+        new = [said for said in messages if said.state is None]
+        if new:
+            offsets = np.zeros(len(new) + 1, np.int64)
+            np.cumsum([len(said.tokens) for said in new], out=offsets[1:])
+            states = self.model.runtime.encode_utterances(np.concatenate([s.tokens for s in new]), offsets)
+            for said, state in zip(new, states, strict=True):
+                said.state = state.copy()  # not a view: it would keep all the others alive
 
     def _hear(self, said: Said) -> None:
         """Remember a message."""
@@ -212,7 +218,8 @@ class Session:
             self._resolve_calls(said.speaker)
         self._past.append(said)
         if len(self._past) > self.model.context:  # it has left the context
-            self._past[-1 - self.model.context].state = None
+            left = self._past[-1 - self.model.context]
+            left.state, left.tokens = None, NO_TOKENS
 
     def _resolve_calls(self, newcomer: str) -> None:
         """Somebody speaks for the first time: those who called them before they did addressed them."""
@@ -226,12 +233,14 @@ class Session:
     def _context(self) -> list[Said]:
         """The messages that the model sees, the latest last."""
         start = max(len(self._past) - self.model.context, 0)
-        return [self._encoded(said) for said in islice(self._past, start, None)]
+        context = list(islice(self._past, start, None))
+        self._encode(context)
+        return context
 
     def _questions(
         self, responder: str, drafts: list[Said]
-    ) -> tuple[Questions, NDArray[np.float32], list[str | None]]:
-        """One question for the model, as `Batcher` makes them; embeddings; the participants' names."""
+    ) -> tuple[Questions, NDArray[np.float32], list[str]]:
+        """One question for the model, as `Batcher` makes them; embeddings; names, the responder's first."""
         context = self._context()
         numbers = {responder: 0}
         for said in reversed(context):
@@ -256,20 +265,16 @@ class Session:
             speakers_so_far=np.array([max(len(self.people.names), 1)], np.int32),
         )
         states = np.stack([said.state for said in utterances if said.state is not None])
-        return questions, states, [None, *islice(numbers, 1, None)]
+        return questions, states, list(numbers)
 
     def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
         """Everybody who may be meant by a message that is about to be said, and how likely each is."""
-        self._encoded(said)
+        self._encode([said])
         questions, states, names = self._questions(said.speaker, [said])
-        scores = self.model.runtime.score_encoded(questions, states)
-        before = _log_odds(scores.addressee[0])
-        given = before if scores.addressee_given is None else _log_odds(scores.addressee_given[0, 0])
-        model = {
-            name: ModelScores(float(before[place]), float(given[place]))
-            for place, name in enumerate(names)
-            if name is not None
-        }
+        logits = self.model.runtime.logits(questions, states)
+        before = logits.addressee[0]
+        given = before if logits.addressee_given is None else logits.addressee_given[0, 0]
+        model = dict(zip(names[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         words = set(said.words) | set(said.text.lower().split())
         mentioned = self.people.mentioned(words) - {said.speaker}
         mentioned |= {name for name in model if name.lower() in words and name != said.speaker}
@@ -283,10 +288,10 @@ class Session:
         )
         return found, self.model.rank(found, said, model)
 
-    def _allowed(self, names: list[str | None], to: list[str | None]) -> NDArray[np.bool_]:
+    def _allowed(self, names: list[str], to: list[str | None]) -> NDArray[np.bool_]:
         """(P, C) Which pairs there may be: a candidate that names somebody is for them."""
         allowed = np.ones((len(names), len(to)), bool)
-        allowed[0] = len(names) == 1  # the responder's row stands for nobody, where nobody else is there
+        allowed[0] = len(names) == 1
         for place, name in enumerate(to):
             if name in names[1:]:
                 allowed[:, place] = [each == name for each in names]
@@ -330,10 +335,13 @@ class Session:
             self.people.introduce(name, aliases)
         for name in state["names"]:
             self.people.heard(name)
-        for each in state["messages"]:
+        kept = len(state["messages"]) - self.model.context
+        for place, each in enumerate(state["messages"]):
             said = Said(each["speaker"], each["text"], each["addressee"], each["time"], each["called"])
             said.meant = {name: float(p) for name, p in each["meant"]}
             self._tokenize(said)
+            if place < kept:
+                said.tokens = NO_TOKENS
             self._past.append(said)
         if state["last"] is not None:
             last, said = state["last"], self._past[-1]
@@ -355,12 +363,6 @@ def _ranked(said: Said, found: Features, probabilities: NDArray[np.float64]) -> 
     named = None if said.addressee == said.speaker else said.addressee
     every.sort(key=lambda each: (named is None or each.name != named, -each.probability))
     return tuple(every)
-
-
-def _log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    clipped = np.clip(probability, 1e-6, 1 - 1e-6)
-    result: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
-    return result
 
 
 def _seconds(time: datetime | None) -> float | None:

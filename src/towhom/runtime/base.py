@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,19 @@ from towhom.batching import Questions
 from towhom.models.base import Selector, mask_addressees
 from towhom.runtime.gru import GRU, Array
 from towhom.selection import Rule, Scores
+
+
+class Logits(NamedTuple):
+    """Scores before the sigmoid: of the two heads that see the context, and of the two that see more."""
+
+    addressee: Array
+    """(B, P)"""
+    response: Array
+    """(B, C)"""
+    addressee_given: Array | None
+    """(B, C, P)"""
+    response_given: Array | None
+    """(B, P, C)"""
 
 
 class NumpySelector(Selector):
@@ -50,7 +63,7 @@ class NumpySelector(Selector):
 
     def encode_utterances(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Array:
         """(U, H) Embeddings of some utterances, given as word ids one after the other."""
-        return self.utterance.last_states(self.vectors[tokens] @ self.utterance.w, offsets)
+        return self.utterance.last_states(self.utterance.project(self.vectors[tokens]), offsets)
 
     def score_many(self, questions: Questions) -> Scores:
         """Probabilities for a batch of questions."""
@@ -58,22 +71,32 @@ class NumpySelector(Selector):
 
     def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
         """The same, where the (U, H) embeddings of the utterances are known already."""
+        logits = self.logits(questions, utterances)
+        return Scores(
+            mask_addressees(_probability(logits.addressee), questions),
+            _probability(logits.response),
+            None if logits.addressee_given is None else _probability(logits.addressee_given),
+            None if logits.response_given is None else _probability(logits.response_given),
+        )
+
+    def logits(self, questions: Questions, utterances: Array) -> Logits:
+        """Scores before the sigmoid, those of participants who are not there included."""
         speakers, context = self.encode(questions, utterances)
         responses = utterances[questions.candidates]
         seen = np.concatenate([speakers[:, 0], context], axis=1)  # [a_res; h_C]
         addressee = (speakers @ (seen @ self._w_a)[:, :, None])[:, :, 0]
         response = (responses @ (seen @ self._w_r)[:, :, None])[:, :, 0]
-        given: list[NDArray[np.float64] | None] = [None, None]
-        if self._w_ar is not None and self._w_ra is not None:
-            split = seen.shape[1]
-            with_response = (seen @ self._w_ar[:split])[:, None] + responses @ self._w_ar[split:]
-            with_addressee = (seen @ self._w_ra[:split])[:, None] + speakers @ self._w_ra[split:]
-            given = [
-                _probability(with_response @ speakers.transpose(0, 2, 1)),
-                _probability(with_addressee @ responses.transpose(0, 2, 1)),
-            ]
-        masked = mask_addressees(_probability(addressee), questions)
-        return Scores(masked, _probability(response), *given)
+        if self._w_ar is None or self._w_ra is None:
+            return Logits(addressee, response, None, None)
+        split = seen.shape[1]
+        with_response = (seen @ self._w_ar[:split])[:, None] + responses @ self._w_ar[split:]
+        with_addressee = (seen @ self._w_ra[:split])[:, None] + speakers @ self._w_ra[split:]
+        return Logits(
+            addressee,
+            response,
+            with_response @ speakers.transpose(0, 2, 1),
+            with_addressee @ responses.transpose(0, 2, 1),
+        )
 
 
 def _probability(logits: Array) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ class DynamicRNN(NumpySelector):
         """All participants' states after the last message, and the maximum over them."""
         present = questions.present
         batch, participants = present.shape
-        seen = utterances @ self._speaker.w
+        seen = self._speaker.project(utterances)
         states = np.zeros((batch, participants, self.hidden), np.float32)
         for t in range(questions.sender.shape[1]):
             said = np.flatnonzero(questions.sender[:, t] != NOBODY)

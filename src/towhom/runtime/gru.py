@@ -8,17 +8,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float32]
 
 
-def sigmoid(x: Array) -> Array:
-    """In place: `x` is not needed any more. By tanh, which does not overflow."""
-    x *= 0.5
-    np.tanh(x, out=x)
-    x += 1.0
-    x *= 0.5
-    return x
-
-
 class GRU:
     """A unit without bias terms; gates are in the order r, z, c.
+
+    As s(x) = (1 + tanh(x / 2)) / 2, the halves are in the weights: fewer calls, which cost more than what
+    they compute.
 
     Args:
         w: (D, 3H) From the input.
@@ -26,36 +20,46 @@ class GRU:
     """
 
     def __init__(self, w: Array, u: Array) -> None:
-        self.hidden = u.shape[0]
-        self.w = w
-        self._gates = np.ascontiguousarray(u[:, : 2 * self.hidden])
-        self._proposal = np.ascontiguousarray(u[:, 2 * self.hidden :])
+        self.hidden = len(u)
+        half = np.repeat(np.array([0.5, 1.0], np.float32), [2 * self.hidden, self.hidden])
+        self._w = w * half
+        self._gates = np.ascontiguousarray(u[:, : 2 * self.hidden]) * np.float32(0.5)
+        self._proposal = np.ascontiguousarray(u[:, 2 * self.hidden :]) * np.float32(0.5)
+
+    def project(self, inputs: Array) -> Array:
+        """(N, D) -> (N, 3H) What inputs contribute to a step."""
+        result: Array = inputs.dot(self._w)
+        return result
 
     def step(self, projected: Array, state: Array) -> Array:
-        """(N, 3H), (N, H) -> (N, H)."""
+        """(..., 3H), (..., H) -> (..., H)."""
         hidden = self.hidden
-        gates: Array = state @ self._gates
-        gates += projected[:, : 2 * hidden]
-        sigmoid(gates)
-        c: Array = np.matmul(gates[:, :hidden] * state, self._proposal)
-        c += projected[:, 2 * hidden :]
+        gates: Array = state.dot(self._gates)
+        gates += projected[..., : 2 * hidden]
+        np.tanh(gates, out=gates)
+        gates += 1.0
+        c: Array = (gates[..., :hidden] * state).dot(self._proposal)
+        c += projected[..., 2 * hidden :]
         np.tanh(c, out=c)
-        new = state - c
-        new *= gates[:, hidden:]
-        new += c
-        return new
+        return mixed(state, c, gates[..., hidden:])
 
     def last_states(self, projected: Array, offsets: NDArray[np.int64]) -> Array:
         """(S, H) The state after the last token of each sequence; zero for an empty one.
 
         Args:
-            projected: (tokens, 3H) The tokens' inputs, gone through `w`.
+            projected: (tokens, 3H) What the tokens contribute.
             offsets: (S + 1,) Where each sequence begins.
         """
+        result = np.zeros((len(offsets) - 1, self.hidden), np.float32)
+        if len(offsets) == 2:  # a message that has just come in
+            state = result[0]
+            for row in projected[offsets[0] : offsets[1]]:
+                state = self.step(row, state)
+            result[0] = state
+            return result
         lengths = np.diff(offsets)
         order = np.argsort(-lengths, kind="stable")
         starts, sizes = offsets[:-1][order], lengths[order]
-        result = np.zeros((len(lengths), self.hidden), np.float32)
         # How many sequences are longer than 0, 1, 2, ...: those that end drop out at the end of the order.
         longest = int(sizes[0]) if len(sizes) else 0
         active = np.searchsorted(-sizes, -np.arange(longest), side="left").tolist()
@@ -68,3 +72,12 @@ class GRU:
         if longest:
             result[order[: len(state)]] = state
         return result
+
+
+def mixed(old: Array, new: Array, twice_z: Array) -> Array:
+    """The old state and the proposal: z a + (1 - z) c, from twice z."""
+    result = old - new
+    result *= twice_z
+    result *= 0.5
+    result += new
+    return result

@@ -9,15 +9,16 @@ import numpy as np
 
 from towhom.batching import NOBODY, Questions
 from towhom.runtime.base import NumpySelector, max_pool
-from towhom.runtime.gru import Array
+from towhom.runtime.gru import Array, mixed
 
 
 class SIRNN(NumpySelector):
     """The speaker interaction RNN, one sample at a time.
 
-    A step is a few dozen small operations, and calling them takes longer than computing them. So sender and
-    addressee are two rows of one array; all that is multiplied with their states is one matrix; and as
-    s(x) = (1 + tanh(x / 2)) / 2, the halves of the gates are in the weights.
+    A step is a few dozen small operations, and calling them takes longer than computing them. So what all
+    participants go through is done for all at once, sender and addressee put in their places before it; what
+    is multiplied with the same state is one matrix; and the halves of the gates are in the weights, as in
+    `GRU`.
     """
 
     name = "sirnn"
@@ -25,31 +26,35 @@ class SIRNN(NumpySelector):
     def __init__(self, weights: Mapping[str, Array], vectors: Array, settings: Any) -> None:
         super().__init__(weights, vectors, settings)
         h = self.hidden
-        gates = 3 * h
-        s_w, s_u, s_v = (weights[f"sender.{name}"] for name in "wuv")
+        units = [_blocks(weights, "sender", h)]
+        units.append(units[0] if settings.shared else _blocks(weights, "addressee", h))
+        (s_w, s_u, s_v), (a_w, a_u, a_v) = units
         if settings.shared:
-            a_w, a_u, a_v = s_w, s_u, s_v
-            # r, z and the proposal of the shared unit; its p has nobody to let in.
-            o_w, o_u = (np.concatenate([m[:, :h], m[:, 2 * h :]], axis=1) for m in (s_w, s_u))
+            o_w, o_u = s_w, s_u  # without p: it has nobody to let in
         else:
-            a_w, a_u, a_v = (weights[f"addressee.{name}"] for name in "wuv")
-            o_w, o_u = weights["observer.w"], weights["observer.u"]
-        # Columns: the sender's r, p, z, c; the addressee's; the observers' r, z, c.
-        half = np.repeat(np.array([0.5, 1, 0.5, 1, 0.5, 1], np.float32), [gates, h, gates, h, 2 * h, h])
-        self._from_utterance = np.concatenate([s_w[h:], a_w[h:], o_w[h:]], axis=1) * half
-        from_sender = np.concatenate([s_w[:h], a_w[:h], o_w[:h]], axis=1)
-        from_sender[:, :gates] += s_u[:, :gates]
-        from_sender[:, 4 * h : 4 * h + gates] += a_v[:, :gates]
-        from_addressee = np.zeros_like(from_sender)
-        from_addressee[:, :gates] = s_v[:, :gates]
-        from_addressee[:, 4 * h : 4 * h + gates] = a_u[:, :gates]
-        self._from_both = np.concatenate([from_sender, from_addressee]) * half
-        # The proposals: from [r own; p other], sender and addressee; from r own, observers.
-        self._proposals = np.float32(0.5) * np.stack(
-            [np.concatenate([u[:, gates:], v[:, gates:]]) for u, v in ((s_u, s_v), (a_u, a_v))]
+            o_w, o_u = ({k: weights[f"observer.{m}"][:, c] for k, c in _columns("rzc", h)} for m in "wu")
+        # What an utterance and the sender's state contribute, in the order in which it is needed: r and z of
+        # sender and addressee, p of both, the proposals of both, and the observers' r, z and proposal.
+        read = [s_w["r"], s_w["z"], a_w["r"], a_w["z"], s_w["p"], a_w["p"], s_w["c"], a_w["c"]]
+        read += [o_w["r"], o_w["z"], o_w["c"]]
+        halves = np.repeat(np.array([0.5, 1, 0.5, 1], np.float32), [6 * h, 2 * h, 2 * h, h])
+        both = np.concatenate(read, axis=1) * halves
+        own = [s_u["r"], s_u["z"], a_v["r"], a_v["z"], s_u["p"], a_v["p"]]
+        self._from_utterance = np.ascontiguousarray(both[h:])
+        self._from_sender = np.ascontiguousarray(both[:h])
+        self._from_sender[:, : 6 * h] += np.concatenate(own, axis=1) * np.float32(0.5)
+        # What the addressee's state contributes to the gates.
+        self._from_addressee = np.float32(0.5) * np.concatenate(
+            [s_v["r"], s_v["z"], a_u["r"], a_u["z"], s_v["p"], a_u["p"]], axis=1
         )
-        self._observers: Array = np.float32(0.5) * np.ascontiguousarray(o_u[:, : 2 * h])
-        self._observers_c: Array = np.float32(0.5) * np.ascontiguousarray(o_u[:, 2 * h :])
+        # Both proposals, from r times their own states, and p times the other's.
+        zero = np.zeros((h, h), np.float32)
+        self._proposals = np.float32(0.5) * np.block(
+            [[s_u["c"], zero], [zero, a_u["c"]], [s_v["c"], zero], [zero, a_v["c"]]]
+        )
+        self._sender_c = np.float32(0.5) * s_u["c"]
+        self._observers = np.float32(0.5) * np.concatenate([o_u["r"], o_u["z"]], axis=1)
+        self._observers_c = np.float32(0.5) * o_u["c"]
 
     @classmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
@@ -72,51 +77,53 @@ class SIRNN(NumpySelector):
         columns = (questions.context, questions.sender, questions.addressee, questions.participants)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for sample, (context, sender, addressee, count) in enumerate(rows):
-            speakers[sample, :count] = self._algorithm_1(seen, context, sender, addressee, count)
+            states = np.zeros((count, self.hidden), np.float32)
+            for message, sdr, adr in zip(context, sender, addressee, strict=True):
+                if sdr != NOBODY:
+                    states = self._step(states, seen[message], sdr, adr)
+            speakers[sample, :count] = states
         return speakers, max_pool(speakers, present)
 
-    def _algorithm_1(
-        self, seen: Array, context: list[int], sender: list[int], addressee: list[int], participants: int
-    ) -> Array:
-        """(P, H) Everybody's state after the last message."""
-        h = self.hidden
-        nobody = participants  # a row that stays zero
-        states = np.zeros((participants + 1, h), np.float32)
-        for message, sdr, to in zip(context, sender, addressee, strict=True):
-            if sdr == NOBODY:
-                continue
-            adr = nobody if to == NOBODY else to
-            both = states[[sdr, adr, adr, sdr]].reshape(2, 2 * h)  # [own; other] of sender and addressee
-            x = both[0] @ self._from_both
-            x += seen[message]
-            pair = x[: 8 * h].reshape(2, 4 * h)
-            gates = pair[:, : 3 * h]
-            np.tanh(gates, out=gates)
-            gates += 1.0
-            c = ((gates[:, : 2 * h] * both)[:, None] @ self._proposals)[:, 0]
-            c += pair[:, 3 * h :]
-            np.tanh(c, out=c)
-            own = _mixed(both[:, :h], c, gates[:, 2 * h :])
-
-            gates = states @ self._observers
-            gates += x[8 * h : 10 * h]
-            np.tanh(gates, out=gates)
-            gates += 1.0
-            c = np.matmul(gates[:, :h] * states, self._observers_c)
-            c += x[10 * h :]
-            np.tanh(c, out=c)
-            states = _mixed(states, c, gates[:, h:])
-
-            states[adr] = own[1]
-            states[nobody] = 0.0
-            states[sdr] = own[0]
-        return states[:participants]
+    def _step(self, states: Array, heard: Array, sdr: int, adr: int) -> Array:
+        """(P, H) -> (P, H) One message: everybody's state is updated, according to their role."""
+        h, h2 = self.hidden, 2 * self.hidden
+        a_sdr = states[sdr]
+        x = a_sdr.dot(self._from_sender)
+        x += heard
+        gates = states.dot(self._observers)
+        gates += x[-3 * h : -h]
+        if adr != NOBODY:
+            a_adr = states[adr]
+            x[: 3 * h2] += a_adr.dot(self._from_addressee)
+            gates[adr] = x[h2 : 2 * h2]
+        gates[sdr] = x[:h2]
+        np.tanh(gates, out=gates)
+        gates += 1.0
+        remembered = gates[:, :h] * states
+        c: Array = remembered.dot(self._observers_c)
+        c += x[-h:]
+        if adr == NOBODY:
+            c[sdr] = remembered[sdr].dot(self._sender_c) + x[3 * h2 : 3 * h2 + h]
+        else:
+            p = x[2 * h2 : 3 * h2]
+            np.tanh(p, out=p)
+            p += 1.0
+            p *= np.concatenate((a_adr, a_sdr))
+            proposals = np.concatenate((remembered[sdr], remembered[adr], p)).dot(self._proposals)
+            proposals += x[3 * h2 : 4 * h2]
+            c[sdr] = proposals[:h]
+            c[adr] = proposals[h:]
+        np.tanh(c, out=c)
+        return mixed(states, c, gates[:, h:])
 
 
-def _mixed(old: Array, new: Array, twice_z: Array) -> Array:
-    """The old state and the proposal: z a + (1 - z) c."""
-    result = old - new
-    result *= twice_z
-    result *= 0.5
-    result += new
-    return result
+def _columns(names: str, h: int) -> list[tuple[str, slice]]:
+    return [(name, slice(place * h, (place + 1) * h)) for place, name in enumerate(names)]
+
+
+def _blocks(weights: Mapping[str, Array], unit: str, h: int) -> list[dict[str, Array]]:
+    """W, U and V of an IGRU, taken apart: r, p, z and the proposal."""
+    return [
+        {name: weights[f"{unit}.{matrix}"][:, columns] for name, columns in _columns("rpzc", h)}
+        for matrix in "wuv"
+    ]

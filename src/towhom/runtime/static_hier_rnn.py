@@ -39,5 +39,5 @@ class StaticHierRNN(NumpySelector):
         places = np.minimum(questions.sender[said], len(self._positions) - 1)
         rows = np.concatenate([self._positions[places], utterances[questions.context[said]]], axis=1)
         offsets = np.concatenate([[0], np.cumsum(said.sum(axis=1))]).astype(np.int64)
-        context = self._context.last_states(rows @ self._context.w, offsets)
+        context = self._context.last_states(self._context.project(rows), offsets)
         return by_position(self._positions, questions), context

@@ -21,7 +21,9 @@ class StaticRNN(NumpySelector):
         super().__init__(weights, vectors, settings)
         self._positions = weights["positions"]
         self._context = GRU(weights["context.w"], weights["context.u"])
-        self._projected_positions = self._positions @ weights["w_position"]
+        # The positions have weights of their own, to the same unit.
+        positions = GRU(weights["w_position"], weights["context.u"])
+        self._projected_positions = positions.project(self._positions)
 
     @classmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
@@ -36,7 +38,7 @@ class StaticRNN(NumpySelector):
 
     def encode(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
         """The participants' positions, and the last state of the GRU."""
-        words = self.vectors[questions.tokens] @ self._context.w
+        words = self._context.project(self.vectors[questions.tokens])
         rows, lengths = [], []
         for context, senders in zip(questions.context, questions.sender, strict=True):
             pieces = []
