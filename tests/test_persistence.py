@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from tests.models.chats import word_vectors
 from tests.models.systems import neural
 from towhom import __version__
-from towhom.errors import ModelFormatError
-from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS, load_model, save_model
+from towhom.errors import MissingExtraError, ModelFormatError
+from towhom.persistence import (
+    CARD,
+    CONFIG,
+    TRAINING,
+    WEIGHTS,
+    WORDS,
+    SavedModel,
+    compacted,
+    load_model,
+    save_model,
+    write_model,
+)
 from towhom.selection import Rule
 from towhom.text.vocabulary import ModelVocabulary
 
@@ -92,6 +107,133 @@ class TestRoundTrip:
         (folder / CARD).unlink()
         (folder / "notes.txt").write_text("ignored")
         assert load_model(folder).training == {}
+
+
+def saved_model(vocabulary: ModelVocabulary = VOCABULARY, system: str = "sirnn") -> SavedModel:
+    model = neural(system, vocabulary)
+    weights = {name: value.numpy() for name, value in model.state_dict().items()}
+    return SavedModel(system, model.config, weights, vocabulary, 15, model.rule, model.max_words)
+
+
+def assert_arrays(found: dict[str, NDArray[np.float32]], expected: dict[str, NDArray[np.float32]]) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert found[name].dtype == value.dtype
+        assert_array_equal(found[name], value, err_msg=name)
+
+
+class TestWhatItRunsOn:
+    def test_without_torch(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """tests/runtime has every system, in an interpreter that never saw it."""
+        monkeypatch.setitem(sys.modules, "torch", None)
+        saved = load_model(folder)
+        assert saved.runtime.hidden == 7
+        with pytest.raises(MissingExtraError, match=r"running a model in torch needs .*'towhom\[train\]'"):
+            _ = saved.model
+
+    def test_how_it_chooses(self) -> None:
+        saved = replace(saved_model(), rule=Rule.JOINT_LOG, max_words=None)
+        assert (saved.runtime.rule, saved.runtime.max_words) == (Rule.JOINT_LOG, None)
+        assert (saved.model.rule, saved.model.max_words) == (Rule.JOINT_LOG, None)
+
+    def test_made_once(self) -> None:
+        saved = saved_model()
+        assert saved.runtime is saved.runtime
+        assert saved.model is saved.model
+
+
+class TestLive:
+    def test_comes_back(self, tmp_path: Path) -> None:
+        live = {"pair_temperature": 0.5, "addressees": {"temperature": 2.0, "features": ["a", "ß"]}}
+        weights = {
+            "w": np.arange(6, dtype=np.float32).reshape(2, 3),
+            "w_a": np.ones(1, np.float32),  # the system has one of that name as well
+        }
+        saved = replace(saved_model(), live=live, live_weights=weights)
+        write_model(tmp_path / "m", saved)
+        loaded = load_model(tmp_path / "m")
+        assert loaded.live == live
+        assert_arrays(loaded.live_weights, weights)
+        assert_arrays(loaded.weights, saved.weights)
+
+    def test_there_may_be_none(self, folder: Path) -> None:
+        assert "live" not in json.loads((folder / CONFIG).read_text("utf-8"))
+        assert (load_model(folder).live, load_model(folder).live_weights) == ({}, {})
+
+    def test_a_card_of_its_own(self, tmp_path: Path) -> None:
+        write_model(tmp_path / "m", saved_model(), card="# Über uns\n")
+        assert (tmp_path / "m" / CARD).read_text("utf-8") == "# Über uns\n"
+
+
+ROWS = {
+    "even": np.linspace(-1, 1, 12),
+    "large and small": 10.0 ** np.arange(-6, 6),
+    "all the same": np.full(12, 0.3),
+    "one": np.eye(12)[3] * -7.5,
+    "zero": np.zeros(12),
+    "tiny": np.linspace(-1e-20, 2e-20, 12),
+    "random": np.random.default_rng(0).normal(size=12),
+}
+
+
+class TestCompact:
+    @pytest.fixture
+    def saved(self) -> SavedModel:
+        matrix = np.stack([*ROWS.values()]).astype(np.float32)
+        return saved_model(ModelVocabulary(tuple("abcdef"), matrix))
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path, saved: SavedModel) -> Path:
+        write_model(tmp_path / "m", saved, compact=True)
+        return tmp_path / "m"
+
+    def test_comes_back(self, folder: Path, saved: SavedModel) -> None:
+        loaded, expected = load_model(folder), compacted(saved)
+        assert loaded.vocabulary.words == saved.vocabulary.words
+        assert loaded.vocabulary.matrix.dtype == np.float32
+        assert_array_equal(loaded.vocabulary.matrix, expected.vocabulary.matrix)
+        assert_arrays(loaded.weights, saved.weights)
+        assert_arrays(expected.weights, saved.weights)
+        assert not np.array_equal(loaded.vocabulary.matrix, saved.vocabulary.matrix)
+
+    def test_in_eight_bits(self, folder: Path) -> None:
+        stored = load_file(folder / WEIGHTS)
+        assert stored["vectors"].dtype == np.int8
+        assert stored["vectors"].shape == (7, 12)
+        assert stored["vectors.scale"].dtype == np.float32
+        assert stored["vectors.scale"].shape == (7,)
+
+    @pytest.mark.parametrize("row", ROWS)
+    def test_how_near(self, folder: Path, saved: SavedModel, row: str) -> None:
+        """The steps are 1/127 of the largest element; what is stored is half of one away at most."""
+        place = list(ROWS).index(row)
+        before, after = saved.vocabulary.matrix[place], load_model(folder).vocabulary.matrix[place]
+        largest = np.abs(before).max()
+        assert_allclose(after, before, rtol=1e-6, atol=largest / 254)
+        assert np.abs(after).max() == pytest.approx(largest)
+
+    def test_both_ways_of_running_see_the_same_vectors(self, folder: Path) -> None:
+        loaded = load_model(folder)
+        assert_array_equal(loaded.runtime.vectors, loaded.vocabulary.matrix)
+        assert_array_equal(loaded.model.get_buffer("vectors"), loaded.vocabulary.matrix)
+
+    @pytest.mark.parametrize("length", [None, 0, 6, 8])
+    def test_scales_are_damaged(self, folder: Path, length: int | None) -> None:
+        stored = load_file(folder / WEIGHTS)
+        del stored["vectors.scale"]
+        if length is not None:
+            stored["vectors.scale"] = np.ones(length, np.float32)
+        save_file(stored, folder / WEIGHTS)
+        with pytest.raises(
+            ModelFormatError, match=r"model\.safetensors: the word vectors have 8 bits and no scales"
+        ):
+            load_model(folder)
+
+    def test_scales_of_another_shape(self, folder: Path) -> None:
+        stored = load_file(folder / WEIGHTS)
+        save_file({**stored, "vectors.scale": np.ones((7, 12), np.float32)}, folder / WEIGHTS)
+        with pytest.raises(ModelFormatError, match="the word vectors have 8 bits and no scales"):
+            load_model(folder)
 
 
 class TestNoModel:
@@ -191,6 +333,36 @@ class TestPartsThatDoNotFit:
         edit(folder / CONFIG, lambda config: config.update(system="sirnn-shared"))
         edit(folder / CONFIG, lambda config: config["settings"].pop("shared"))
         with pytest.raises(ModelFormatError, match=r"(?s)do not fit the configuration: .*observer"):
+            load_model(folder)
+
+    @pytest.mark.parametrize("name", ["w_ra", "utterance.u", "observer.w"])
+    def test_a_weight_is_missing(self, folder: Path, name: str) -> None:
+        weights = load_file(folder / WEIGHTS)
+        del weights[name]
+        save_file(weights, folder / WEIGHTS)
+        with pytest.raises(
+            ModelFormatError,
+            match=rf"model\.safetensors: the weights do not fit the configuration: there is no {name}$",
+        ):
+            load_model(folder)
+
+    def test_a_weight_is_unknown(self, folder: Path) -> None:
+        weights = load_file(folder / WEIGHTS)
+        save_file({**weights, "utterance.b": np.zeros(3, np.float32)}, folder / WEIGHTS)
+        with pytest.raises(
+            ModelFormatError, match=r"do not fit the configuration: nothing is known of utterance\.b$"
+        ):
+            load_model(folder)
+
+    def test_all_that_is_wrong_is_named(self, folder: Path) -> None:
+        weights = load_file(folder / WEIGHTS)
+        weights["w_b"] = weights.pop("w_a")
+        weights["w_r"] = weights["w_r"].T.copy()
+        save_file(weights, folder / WEIGHTS)
+        with pytest.raises(
+            ModelFormatError,
+            match=r"nothing is known of w_b; there is no w_a; w_r is \(7, 14\), expected \(14, 7\)$",
+        ):
             load_model(folder)
 
     def test_words_and_vectors(self, folder: Path) -> None:

@@ -51,7 +51,7 @@ def demo(responder: str | None) -> None:
     best = selections[0]
     console.print(
         f"\nThree conversations at once: {named} of {len(observations)} messages name their addressee (→),\n"
-        f"{inferred} others were worked out (⇢). Of all pairs, “{best.response}” to {best.addressee} fits best.\n\n"
+        f"{inferred} others were worked out (⇢). The best pair is “{best.response}”, to {best.addressee}.\n\n"
         "Try a log of yours:  [bold]towhom who LOG[/]\n"
         "or a next message:   [bold]towhom select LOG --as NICK --candidate TEXT --candidate TEXT[/]",
         soft_wrap=True,
