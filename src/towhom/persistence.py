@@ -178,6 +178,11 @@ def load_model(folder: str | Path) -> SavedModel:
         raise ModelFormatError(f"{folder / CONFIG}: there is no {error} in it") from error
     except (ConfigError, ValueError, TypeError, AttributeError) as error:
         raise ModelFormatError(f"{folder / CONFIG}: {error}") from error
+    if saved.context < 1 or not (saved.max_words is None or type(saved.max_words) is int):
+        raise ModelFormatError(
+            f"{folder / CONFIG}: context is {saved.context} and max_words {saved.max_words!r}; expected a "
+            "positive number, and a number or null"
+        )
     if saved.config.dimensions != vocabulary.matrix.shape[1]:
         raise ModelFormatError(
             f"{folder / CONFIG}: vectors have {vocabulary.matrix.shape[1]} dimensions, "
@@ -199,8 +204,10 @@ def _vocabulary(folder: Path, arrays: dict[str, NDArray[Any]]) -> ModelVocabular
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
     matrix, scales = arrays.pop(_VECTORS, None), arrays.pop(_SCALES, None)
-    if matrix is None or matrix.ndim != 2:
-        raise ModelFormatError(f"{folder / WEIGHTS}: there is no matrix of word vectors in it")
+    if matrix is None or matrix.ndim != 2 or matrix.dtype not in (np.float32, np.int8):
+        raise ModelFormatError(
+            f"{folder / WEIGHTS}: there is no matrix of word vectors in it, in 32 or 8 bits"
+        )
     if matrix.dtype == np.int8:
         if scales is None or scales.shape != (len(matrix),):
             raise ModelFormatError(f"{folder / WEIGHTS}: the word vectors have 8 bits and no scales")
@@ -223,6 +230,11 @@ def _check_shapes(path: Path, saved: SavedModel) -> None:
         for name, shape in expected.items()
         if name in found and found[name] != shape
     ]
+    problems += [
+        f"{name} has type {value.dtype}, expected float32"
+        for name, value in (saved.weights | saved.live_weights).items()
+        if value.dtype != np.float32
+    ]
     if problems:
         raise ModelFormatError(
             f"{path}: the weights do not fit the configuration: {'; '.join(sorted(problems))}"
@@ -232,7 +244,8 @@ def _check_shapes(path: Path, saved: SavedModel) -> None:
 def _quantized(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Rows in 8 bits, and what to multiply each with."""
     largest = np.abs(matrix).max(axis=1, initial=0.0)
-    scales = np.where(largest > 0, largest / 127, 1.0).astype(np.float32)
+    scales = (largest / 127).astype(np.float32)
+    scales[scales == 0] = 1.0
     return np.rint(matrix / scales[:, None]).astype(np.int8), scales
 
 

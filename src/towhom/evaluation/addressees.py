@@ -101,7 +101,7 @@ def follow_logs(
         follow: What is measured.
         logs: The chats.
         resolved: Whether names in front are given as addressees; a session finds them itself.
-        warm_up: Messages before the first annotated one that are shown as well.
+        warm_up: How many lines before the first annotated one are shown as well.
         progress: Called with the name of each log when it is done.
     """
     outcomes = []

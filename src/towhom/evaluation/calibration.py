@@ -34,6 +34,8 @@ def fit_temperature(logits: NDArray[np.float64], right: NDArray[np.bool_]) -> fl
     >>> round(float(confidence(sure, fit_temperature(sure, np.arange(10) < 7))[0]), 2)
     0.7
     """
+    if not len(right):
+        return 1.0
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
     for _ in range(4):  # ever finer: the loss has one valley
         tried = np.linspace(low, high, 25)

@@ -18,6 +18,7 @@ from towhom.errors import LogError
 from towhom.readers import Report, find_logs
 
 SUFFIX = ".links"
+_NOT_SAID = (Kind.SYSTEM, Kind.RENAME, Kind.DAY)
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ class LinkedLog:
                 answered = by_line.get(parent)
                 if parent == line:
                     found |= {None} if self.links[line] == {line} else set()
-                elif answered is None or not answered.speaker or answered.kind is Kind.SYSTEM:
+                elif answered is None or not answered.speaker or answered.kind in _NOT_SAID:
                     continue
                 elif answered.speaker != message.speaker:
                     found.add(answered.speaker)
                 elif parent in truth:
                     found |= truth[parent]
-                elif parent in self.named:
+                elif self.named.get(parent, message.speaker) != message.speaker:
                     found.add(self.named[parent])
             if found:
                 truth[line] = frozenset(found)
@@ -79,6 +80,8 @@ def read_linked_logs(path: str | Path) -> Iterator[LinkedLog]:
         LogError: There are none, or a line of one cannot be read.
     """
     path = Path(path)
+    if path.suffix == SUFFIX:
+        path = path.with_suffix(".txt")
     if not path.exists():
         raise LogError("there is no such file or folder", file=str(path))
     found = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path.with_suffix(SUFFIX)]
@@ -94,7 +97,7 @@ def read_linked_logs(path: str | Path) -> Iterator[LinkedLog]:
 
 def _links(path: Path) -> dict[int, frozenset[int]]:
     links = defaultdict[int, set[int]](set)
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
         fields = line.split()
         if not fields:
             continue

@@ -269,6 +269,13 @@ class AddresseeRanker:
     """
 
     def __init__(self, weights: Mapping[str, Array], temperature: float = 1.0) -> None:
+        hidden = len(weights["candidate.out"])
+        embedding = len(weights["nobody.w"]) - len(MESSAGE_FEATURES)
+        for name, shape in self.shapes(hidden, embedding).items():
+            if weights[name].shape != shape:
+                raise ValueError(f"{name} is {weights[name].shape}, expected {shape}")
+        if not temperature > 0:
+            raise ValueError(f"temperature must be positive, is {temperature}")
         split = len(CANDIDATE_FEATURES)
         self._w_own, self._w_message = weights["candidate.w"][:split], weights["candidate.w"][split:]
         self._bias, self._out = weights["candidate.b"], weights["candidate.out"]

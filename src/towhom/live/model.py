@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.resources import as_file, files
+from math import exp
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus.vocabulary import NAME
+from towhom.errors import ModelFormatError
 from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Said
 from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
@@ -40,6 +42,9 @@ class Model:
             )
         }
         self._pair_temperature = float(saved.live.get("pair_temperature", 1.0))
+        if not self._pair_temperature > 0:
+            raise ValueError(f"pair_temperature must be positive, is {self._pair_temperature}")
+        self._named = float(saved.live.get("named", 1.0))
         self._ranker: AddresseeRanker | None = None
         if "addressees" in saved.live:
             self._ranker = AddresseeRanker(saved.live_weights, float(saved.live["addressees"]["temperature"]))
@@ -51,20 +56,24 @@ class Model:
     def rank(self, found: Features, said: Said, model: Mapping[str, ModelScores]) -> NDArray[np.float64]:
         """(N + 1,) How likely each candidate is meant, and last, nobody in particular.
 
-        A model that was not made for it knows nothing of messages to nobody.
+        A model that was only trained, not packaged, knows nothing of messages to nobody.
         """
         if self._ranker is not None and said.state is not None:
-            return self._ranker(found, said.state)
-        probabilities = np.zeros(len(found.names) + 1)
-        for place, name in enumerate(found.names):
-            if name == said.addressee:
-                probabilities[place] = 1e6
-            elif name in model:
-                probabilities[place] = np.exp(model[name].given)
-        if not probabilities.any():
-            probabilities[-1] = 1.0
-        result: NDArray[np.float64] = probabilities / probabilities.sum()
-        return result
+            probabilities = self._ranker(found, said.state)
+        else:
+            probabilities = np.zeros(len(found.names) + 1)
+            odds = [exp(min(model[name].given, 50.0)) if name in model else 0.0 for name in found.names]
+            probabilities[:-1] = odds
+            if not any(odds):
+                probabilities[-1] = 1.0
+            probabilities /= probabilities.sum()
+        if said.addressee in found.names:
+            # A name is believed as often as names are right, whoever else is likely.
+            place = found.names.index(said.addressee)
+            probabilities[place] = 0.0
+            probabilities *= (1.0 - self._named) / max(probabilities.sum(), 1e-12)
+            probabilities[place] = 1.0 - probabilities.sum()
+        return probabilities
 
     def pair_probabilities(self, scores: Scores, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
         """(P, C) How likely each pair of a single question is, -1 for those that cannot be.
@@ -88,7 +97,11 @@ class Model:
 
 def load_live(folder: str | Path | None = None) -> Model:
     """See `towhom.load`."""
-    if folder is not None:
-        return Model(load_model(folder))
-    with as_file(files("towhom") / "bundled") as path:
-        return Model(load_model(path))
+    if folder is None:
+        with as_file(files("towhom") / "bundled") as path:
+            return Model(load_model(path))
+    saved = load_model(folder)
+    try:
+        return Model(saved)
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise ModelFormatError(f"{folder}: what sessions need of the model is damaged ({error!r})") from error

@@ -74,6 +74,8 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
         ConfigError: A setting is unknown, of the wrong type, not positive, or that of another system; all of
             them are named.
     """
+    if not entry(name).neural:
+        raise ConfigError(f"{name} is no trained system; it has no settings")
     config = getattr(configs, f"{entry(name).target.partition(':')[2]}Config")
     known = {each.name: each.type for each in fields(config)}
     own = entry(name).settings

@@ -35,6 +35,8 @@ class DynamicRNN(NumpySelector):
         states = np.zeros((batch, participants, self.hidden), np.float32)
         for t in range(questions.sender.shape[1]):
             said = np.flatnonzero(questions.sender[:, t] != NOBODY)
+            if not len(said):
+                continue
             x = np.zeros((len(said), participants, 3 * self.hidden), np.float32)
             x[np.arange(len(said)), questions.sender[said, t]] = seen[questions.context[said, t]]
             rows = states[said].reshape(-1, self.hidden)

@@ -22,8 +22,8 @@ from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, Address
 from towhom.persistence import SavedModel
 
 _BATCH = 256
-_WARM_UP = 60
-"""Messages before the first annotated one; more than are within reach."""
+_WARM_UP = 200
+"""Lines before the first annotated one that are gone through as well."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,15 +85,9 @@ def make_package(
     )
     live: dict[str, Any] = {"pair_temperature": round(fit_temperature(every, np.concatenate(right)), 4)}
     saved = train_ranker(replace(saved, live=live), train, config, progress=progress)
-    outcomes = follow_logs(follow_model(Model(saved)), dev)
-    temperature = fit_temperature(_logits(outcomes), np.array([each.right for each in outcomes]))
-    saved = replace(saved, live={**saved.live, "addressees": {"temperature": round(temperature, 4)}})
+    saved, unnamed_reliability = _calibrated(saved, dev)
     addressees = describe_addressees(follow_logs(follow_model(Model(saved)), dev))
-    documents = np.array([each.document for each in outcomes])
-    certain = np.array([each.right for each in outcomes])
-    addressees["calibration_cross_fitted"] = reliability(
-        cross_fitted(_logits(outcomes), certain, documents), certain
-    )
+    addressees["calibration_names_nobody"] = unnamed_reliability
     result = {"select": select, "addressees": addressees}
     training = {
         **saved.training,
@@ -109,6 +103,21 @@ def make_package(
     }
     write_model(out, replace(saved, training=training), compact=True, card=_card(saved, result))
     return result
+
+
+def _calibrated(saved: SavedModel, dev: list[LinkedLog]) -> tuple[SavedModel, dict[str, Any]]:
+    """How often names are right, the temperature of all else, and its reliability on unseen documents."""
+    outcomes = follow_logs(follow_model(Model(saved)), dev)
+    named = [each.right for each in outcomes if each.named]
+    unnamed = [each for each in outcomes if not each.named]
+    right = np.array([each.right for each in unnamed])
+    logits, documents = _logits(unnamed), np.array([each.document for each in unnamed])
+    live = {
+        **saved.live,
+        "named": round(float(np.mean(named)), 4) if named else 1.0,
+        "addressees": {"temperature": round(fit_temperature(logits, right), 4)},
+    }
+    return replace(saved, live=live), reliability(cross_fitted(logits, right, documents), right)
 
 
 def _truths(logs: list[LinkedLog]) -> list[int]:

@@ -1,0 +1,147 @@
+"""Probabilities that mean what they say: temperatures that are known, and bins counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from towhom.evaluation.calibration import as_logits, confidence, cross_fitted, fit_temperature, reliability
+
+Float = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+
+def softmax(logits: Float) -> Float:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    result: Float = powers / powers.sum(axis=1, keepdims=True)
+    return result
+
+
+def simulated(temperature: float, *, samples: int = 20_000, choices: int = 5) -> tuple[Float, Bool]:
+    """Scores, and whether the best is right where the truth is drawn at a temperature."""
+    random = np.random.default_rng(0)
+    logits = random.normal(scale=2, size=(samples, choices))
+    drawn = (softmax(logits / temperature).cumsum(axis=1) < random.random((samples, 1))).sum(axis=1)
+    return logits, logits.argmax(axis=1) == drawn
+
+
+class TestConfidence:
+    @pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
+    def test_the_largest_of_the_softmax(self, temperature: float) -> None:
+        logits = np.random.default_rng(1).normal(size=(20, 4))
+        expected = softmax(logits / temperature).max(axis=1)
+        assert_allclose(confidence(logits, temperature), expected)
+
+    def test_choices_that_are_not_there(self) -> None:
+        logits = np.log([[0.6, 0.2, 0.2], [0.3, 0.1, 1.0]])
+        logits[1, 2] = -np.inf
+        assert_allclose(confidence(logits, 1.0), [0.6, 0.75])
+        assert_allclose(confidence(np.array([[3.0, -np.inf]]), 7.0), [1.0])
+
+    def test_scores_of_any_size(self) -> None:
+        assert_allclose(confidence(np.array([[1e6, 0.0], [-1e6, -1e6]]), 0.02), [1.0, 0.5])
+
+
+class TestFitTemperature:
+    @pytest.mark.parametrize("temperature", [0.25, 1.0, 2.5, 8.0])
+    def test_recovers_the_one_it_was_drawn_at(self, temperature: float) -> None:
+        logits, right = simulated(temperature)
+        assert fit_temperature(logits, right) == pytest.approx(temperature, rel=0.06)
+
+    @pytest.mark.parametrize("factor", [0.5, 3.0])
+    def test_larger_scores_need_more(self, factor: float) -> None:
+        logits, right = simulated(1.0)
+        assert fit_temperature(factor * logits, right) == pytest.approx(
+            factor * fit_temperature(logits, right), rel=0.01
+        )
+
+    def test_what_it_is_for(self) -> None:
+        """Scores that are far too sure; at the temperature found, said and right agree in every bin."""
+        logits, right = simulated(4.0)
+        assert reliability(confidence(logits, 1.0), right)["error"] > 0.3
+        fitted = reliability(confidence(logits, fit_temperature(logits, right)), right)
+        assert fitted["error"] < 0.015
+
+    def test_always_right_and_always_wrong(self) -> None:
+        logits = np.log(np.array([[0.6, 0.4]] * 5))
+        assert fit_temperature(logits, np.ones(5, bool)) == pytest.approx(0.02, rel=0.2)
+        assert fit_temperature(logits, np.zeros(5, bool)) == pytest.approx(20, rel=0.2)
+
+
+class TestCrossFitted:
+    logits = np.log(np.array([[0.8, 0.2], [0.7, 0.3], [0.9, 0.1], [0.6, 0.4]]))
+    documents = np.array([7, 7, 3, 3])
+
+    def test_only_the_other_document(self) -> None:
+        """One in which the best is always right, one in which it never is."""
+        right = np.array([True, True, False, False])
+        sure = cross_fitted(self.logits, right, self.documents)
+        first = confidence(self.logits[:2], fit_temperature(self.logits[2:], right[2:]))
+        second = confidence(self.logits[2:], fit_temperature(self.logits[:2], right[:2]))
+        assert_array_equal(sure, [*first, *second])
+        assert (sure[:2] < 0.55).all()
+        assert (sure[2:] > 0.95).all()
+
+    def test_what_is_true_here_does_not_matter_here(self) -> None:
+        one, other = np.array([True, False, True, True]), np.array([False, False, True, True])
+        before, after = (cross_fitted(self.logits, right, self.documents) for right in (one, other))
+        assert_array_equal(before[:2], after[:2])
+        assert (before[2:] != after[2:]).all()
+
+    def test_three_documents(self) -> None:
+        """Each at the temperature of the two others together."""
+        logits, right = simulated(2.0, samples=90)
+        documents = np.arange(90) % 3
+        for document in range(3):
+            here = documents == document
+            expected = confidence(logits[here], fit_temperature(logits[~here], right[~here]))
+            assert_array_equal(cross_fitted(logits, right, documents)[here], expected)
+
+    def test_one_document_has_no_other(self) -> None:
+        right = np.array([True, False, True, False])
+        sure = cross_fitted(self.logits, right, np.zeros(4, np.int64))
+        assert_array_equal(sure, confidence(self.logits, fit_temperature(self.logits, right)))
+
+    def test_nothing(self) -> None:
+        assert len(cross_fitted(np.empty((0, 3)), np.empty(0, bool), np.empty(0, np.int64))) == 0
+
+
+class TestReliability:
+    def test_by_hand(self) -> None:
+        sure = np.array([0.05, 0.55, 0.59, 0.95, 1.0])
+        right = np.array([False, True, False, True, True])
+        assert reliability(sure, right) == {
+            "bins": [
+                {"samples": 1, "said": 0.05, "right": 0.0},
+                {"samples": 2, "said": 0.57, "right": 0.5},
+                {"samples": 2, "said": 0.975, "right": 1.0},
+            ],
+            "error": 0.048,  # (1 * 0.05 + 2 * 0.07 + 2 * 0.025) / 5
+        }
+
+    def test_where_bins_begin(self) -> None:
+        found = reliability(np.array([0.0, 0.099, 0.1, 0.5]), np.zeros(4, bool))
+        assert [each["samples"] for each in found["bins"]] == [2, 1, 1]
+
+    def test_as_said(self) -> None:
+        found = reliability(np.full(10, 0.7), np.arange(10) < 7)
+        assert found == {"bins": [{"samples": 10, "said": 0.7, "right": 0.7}], "error": 0.0}
+
+    def test_nothing(self) -> None:
+        assert reliability(np.empty(0), np.empty(0, bool)) == {"bins": [], "error": 0.0}
+
+
+class TestAsLogits:
+    def test_rows_of_different_lengths(self) -> None:
+        found = as_logits([[0.5, 0.25, 0.25], [1.0], []])
+        assert found.shape == (3, 3)
+        assert_allclose(np.exp(found), [[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        assert_array_equal(np.isneginf(found), [[0, 0, 0], [0, 1, 1], [1, 1, 1]])
+
+    def test_impossible_is_not_absent(self) -> None:
+        assert_allclose(as_logits([[0.0, 1.0]]), np.log([[1e-30, 1.0]]))
+
+    def test_nothing(self) -> None:
+        assert as_logits([]).shape == (0, 0)
