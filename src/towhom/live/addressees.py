@@ -261,27 +261,23 @@ def _look_at_theirs(now: Situation, distance: int, said: Said, shared: float) ->
 
 
 class AddresseeRanker:
-    """A network with one hidden layer for candidates, one for nobody in particular; a softmax over all.
+    """A network with one hidden layer for candidates, one for nobody in particular.
 
     Args:
         weights: Matrices, biases and outputs of the two.
-        temperature: Scores are divided by it; above 1, the answers are less sure of themselves.
     """
 
-    def __init__(self, weights: Mapping[str, Array], temperature: float = 1.0) -> None:
+    def __init__(self, weights: Mapping[str, Array]) -> None:
         hidden = len(weights["candidate.out"])
         embedding = len(weights["nobody.w"]) - len(MESSAGE_FEATURES)
         for name, shape in self.shapes(hidden, embedding).items():
             if weights[name].shape != shape:
                 raise ValueError(f"{name} is {weights[name].shape}, expected {shape}")
-        if not temperature > 0:
-            raise ValueError(f"temperature must be positive, is {temperature}")
         split = len(CANDIDATE_FEATURES)
         self._w_own, self._w_message = weights["candidate.w"][:split], weights["candidate.w"][split:]
         self._bias, self._out = weights["candidate.b"], weights["candidate.out"]
         self._w_nobody, self._bias_nobody = weights["nobody.w"], weights["nobody.b"]
         self._out_nobody = weights["nobody.out"]
-        self._temperature = temperature
 
     @staticmethod
     def shapes(hidden: int, embedding: int) -> dict[str, tuple[int, ...]]:
@@ -297,7 +293,7 @@ class AddresseeRanker:
         }
 
     def __call__(self, found: Features, state: Array) -> NDArray[np.float64]:
-        """(N + 1,) How likely each of the candidates is meant; the last is nobody in particular.
+        """(N + 1,) Scores of the candidates, logarithmic; the last is of nobody in particular.
 
         Args:
             found: What is known.
@@ -309,8 +305,4 @@ class AddresseeRanker:
         scores[:-1] = np.maximum(hidden, 0.0) @ self._out
         alone = np.concatenate([found.message, state]) @ self._w_nobody + self._bias_nobody
         scores[-1] = np.maximum(alone, 0.0) @ self._out_nobody
-        scores /= self._temperature
-        scores -= scores.max()
-        np.exp(scores, out=scores)
-        scores /= scores.sum()
         return scores

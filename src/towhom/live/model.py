@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from towhom.corpus.vocabulary import NAME
 from towhom.errors import ModelFormatError
 from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Said
+from towhom.live.calibration import Calibration
 from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
 from towhom.selection import Scores
@@ -41,13 +42,12 @@ class Model:
                 saved.vocabulary.words, np.log1p(np.arange(1, len(self.word_ids) + 1)) / scale, strict=True
             )
         }
-        self._pair_temperature = float(saved.live.get("pair_temperature", 1.0))
-        if not self._pair_temperature > 0:
-            raise ValueError(f"pair_temperature must be positive, is {self._pair_temperature}")
+        self._pairs = Calibration(**saved.live.get("pairs", {}))
+        self._addressees = Calibration(**saved.live.get("addressees", {}))
         self._named = float(saved.live.get("named", 1.0))
         self._ranker: AddresseeRanker | None = None
-        if "addressees" in saved.live:
-            self._ranker = AddresseeRanker(saved.live_weights, float(saved.live["addressees"]["temperature"]))
+        if saved.live_weights:
+            self._ranker = AddresseeRanker(saved.live_weights)
 
     def session(self) -> Session:
         """A new channel."""
@@ -59,7 +59,7 @@ class Model:
         A model that was only trained, not packaged, knows nothing of messages to nobody.
         """
         if self._ranker is not None and said.state is not None:
-            probabilities = self._ranker(found, said.state)
+            probabilities = self._addressees(self._ranker(found, said.state))
         else:
             probabilities = np.zeros(len(found.names) + 1)
             odds = [exp(min(model[name].given, 50.0)) if name in model else 0.0 for name in found.names]
@@ -88,10 +88,9 @@ class Model:
             joint = scores.pairs(self.runtime.rule)[0]
             if self.runtime.rule.value == "joint-log":
                 joint = np.exp(joint)
-        joint = np.where(allowed, np.maximum(joint, 1e-12), 0.0)
-        powered = joint ** (1.0 / self._pair_temperature)
-        total = powered.sum()
-        result: NDArray[np.float64] = np.where(allowed, powered / total if total else 0.0, -1.0)
+        logarithms = np.where(allowed, np.log(np.maximum(joint, 1e-12)), -np.inf)
+        probabilities = self._pairs(logarithms.reshape(-1)).reshape(allowed.shape)
+        result: NDArray[np.float64] = np.where(allowed, probabilities, -1.0)
         return result
 
 

@@ -180,6 +180,5 @@ def train_ranker(
     """
     for _ in range(config.rounds):
         weights = fit(collect(Model(saved), logs, progress=progress), config)
-        live = {**saved.live, "addressees": {"temperature": 1.0}}
-        saved = replace(saved, live=live, live_weights=weights)
+        saved = replace(saved, live_weights=weights)
     return saved

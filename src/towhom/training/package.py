@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
 from towhom.evaluation.addressees import Outcome, describe_addressees, follow_logs, follow_model
-from towhom.evaluation.calibration import as_logits, cross_fitted, fit_temperature, reliability
+from towhom.evaluation.calibration import as_scores, cross_fitted, fit_calibration, reliability
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.live import Model
+from towhom.live.calibration import Calibration
 from towhom.models.registry import SYSTEMS
 from towhom.persistence import SavedModel, compacted, load_model, write_model
 from towhom.records import circumstances, describe_data
@@ -53,38 +54,9 @@ def make_package(
     """
     before = load_model(model)
     saved = compacted(replace(before, vocabulary=without_names(before.vocabulary, corpus, train)))
-    corpus_words = list(corpus.vocabulary.words)
-    words = saved.vocabulary.ids(corpus_words)
-    select: dict[str, Any] = {}
-    logits, right = [], []
-    for size in sorted(corpus.samples.candidates):
-        full = summary(
-            evaluate(
-                before.model,
-                corpus,
-                Split.DEV,
-                context=saved.context,
-                candidates=size,
-                words=before.vocabulary.ids(corpus_words),
-            )
-        )
-        measured = summary(
-            evaluate(saved.model, corpus, Split.DEV, context=saved.context, candidates=size, words=words)
-        )
-        pairs, chosen_right, documents = _pairs(saved, corpus, size, words)
-        logits.append(pairs)
-        right.append(chosen_right)
-        select[str(size)] = {
-            **measured,
-            "before_compacting": {key: full[key] for key in ("adr", "res", "adr_res")},
-            "calibration": reliability(cross_fitted(pairs, chosen_right, documents), chosen_right),
-        }
-    widest = max(each.shape[1] for each in logits)
-    every = np.concatenate(
-        [np.pad(each, ((0, 0), (0, widest - each.shape[1])), constant_values=-np.inf) for each in logits]
-    )
-    live: dict[str, Any] = {"pair_temperature": round(fit_temperature(every, np.concatenate(right)), 4)}
-    saved = train_ranker(replace(saved, live=live), train, config, progress=progress)
+    select, calibration = _measure_select(before, saved, corpus)
+    saved = replace(saved, live={"pairs": asdict(calibration)})
+    saved = train_ranker(saved, train, config, progress=progress)
     saved, unnamed_reliability = _calibrated(saved, dev)
     addressees = describe_addressees(follow_logs(follow_model(Model(saved)), dev))
     addressees["calibration_names_nobody"] = unnamed_reliability
@@ -105,27 +77,64 @@ def make_package(
     return result
 
 
+def _measure_select(
+    before: SavedModel, saved: SavedModel, corpus: Corpus
+) -> tuple[dict[str, Any], Calibration]:
+    """How good the selection of pairs is, by number of candidates, and one calibration for all of them."""
+    names = list(corpus.vocabulary.words)
+    result: dict[str, Any] = {}
+    parts = []
+    for size in sorted(corpus.samples.candidates):
+        full, measured = (
+            summary(
+                evaluate(
+                    each.model,
+                    corpus,
+                    Split.DEV,
+                    context=each.context,
+                    candidates=size,
+                    words=each.vocabulary.ids(names),
+                )
+            )
+            for each in (before, saved)
+        )
+        result[str(size)] = {
+            **measured,
+            "before_compacting": {key: full[key] for key in ("adr", "res", "adr_res")},
+        }
+        parts.append(_pairs(saved, corpus, size, saved.vocabulary.ids(names)))
+    widest = max(scores.shape[1] for scores, _, _ in parts)
+    scores = np.concatenate(
+        [np.pad(each, ((0, 0), (0, widest - each.shape[1])), constant_values=-np.inf) for each, _, _ in parts]
+    )
+    right, documents = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+    sure = np.split(cross_fitted(scores, right, documents), len(parts))
+    for found, confident, part in zip(result.values(), sure, parts, strict=True):
+        found["calibration"] = reliability(confident, part[1])
+    return result, fit_calibration(scores, right)
+
+
 def _calibrated(saved: SavedModel, dev: list[LinkedLog]) -> tuple[SavedModel, dict[str, Any]]:
     """How often names are right, the temperature of all else, and its reliability on unseen documents."""
     outcomes = follow_logs(follow_model(Model(saved)), dev)
     named = [each.right for each in outcomes if each.named]
     unnamed = [each for each in outcomes if not each.named]
     right = np.array([each.right for each in unnamed])
-    logits, documents = _logits(unnamed), np.array([each.document for each in unnamed])
+    scores, documents = _scores(unnamed), np.array([each.document for each in unnamed])
     live = {
         **saved.live,
         "named": round(float(np.mean(named)), 4) if named else 1.0,
-        "addressees": {"temperature": round(fit_temperature(logits, right), 4)},
+        "addressees": asdict(fit_calibration(scores, right)),
     }
-    return replace(saved, live=live), reliability(cross_fitted(logits, right, documents), right)
+    return replace(saved, live=live), reliability(cross_fitted(scores, right, documents), right)
 
 
 def _truths(logs: list[LinkedLog]) -> list[int]:
     return [line for log in logs for line in log.truth]
 
 
-def _logits(outcomes: list[Outcome]) -> NDArray[np.float64]:
-    return as_logits([[each.probability for each in outcome.ranked] for outcome in outcomes])
+def _scores(outcomes: list[Outcome]) -> NDArray[np.float64]:
+    return as_scores([[each.probability for each in outcome.ranked] for outcome in outcomes])
 
 
 def _pairs(
@@ -150,7 +159,7 @@ def _pairs(
         chosen = choose(scores, saved.rule)
         right.append((chosen.response == answers.response) & (chosen.addressee == answers.addressee))
     documents = np.searchsorted(corpus.documents.samples, samples, side="right") - 1
-    return as_logits(rows), np.concatenate(right), documents
+    return as_scores(rows), np.concatenate(right), documents
 
 
 def _card(saved: SavedModel, measured: dict[str, Any]) -> str:
