@@ -20,7 +20,7 @@ def softmax(logits: Float) -> Float:
     return result
 
 
-def simulated(temperature: float, *, samples: int = 10_000, choices: int = 5) -> tuple[Float, Bool]:
+def simulated(temperature: float, *, samples: int = 20_000, choices: int = 5) -> tuple[Float, Bool]:
     """Scores, and whether the best is right where the truth is drawn at a temperature."""
     random = np.random.default_rng(0)
     logits = random.normal(scale=2, size=(samples, choices))
