@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import click
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
+from rich.terminal_theme import DIMMED_MONOKAI
 
 from towhom import load
 from towhom.chat import Kind
 from towhom.cli.select import selection_table
+from towhom.cli.show import Palette
 from towhom.cli.who import observation_line
 from towhom.live import How, Observation
 from towhom.readers import read_messages
@@ -26,17 +30,19 @@ _DRAFTS = (
 
 @click.command()
 @click.option("--as", "responder", metavar="NICK", help="Who speaks next.  [default: asked for]")
-def demo(responder: str | None) -> None:
+@click.option("--svg", type=click.Path(dir_okay=False), hidden=True, help="Save what is shown as a picture.")
+def demo(responder: str | None, svg: str | None) -> None:
     """Show what towhom does, on a chat that comes with it: who addresses whom, and what comes next."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, record=svg is not None, width=128 if svg else None)
     model = load()
     session = model.session()
     observations: list[Observation] = []
+    colours = Palette()
     with sample_chat() as path:
         for message in read_messages(path):
             if message.kind is Kind.MESSAGE:
                 observations.append(session.observe(message))
-                console.print(observation_line(observations[-1]), soft_wrap=True)
+                console.print(observation_line(observations[-1], colours), soft_wrap=True)
     console.print()
     names = sorted(session.people.names)
     if responder is None:
@@ -56,6 +62,10 @@ def demo(responder: str | None) -> None:
         "or a next message:   [bold]towhom select LOG --as NICK --candidate TEXT --candidate TEXT[/]",
         soft_wrap=True,
     )
+    if svg is not None:
+        # Without the fonts that rich would have fetched from elsewhere.
+        bare = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+        console.save_svg(svg, title="towhom demo", code_format=bare, theme=DIMMED_MONOKAI)
 
 
 def _ask(names: list[str]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,18 +11,21 @@ from towhom.chat import Conversation
 # Bright enough on black and dark enough on white.
 _COLOURS = (
     "dark_orange3", "dodger_blue2", "green4", "magenta3", "gold3", "turquoise4",
-    "indian_red", "purple4", "chartreuse4", "deep_pink3", "steel_blue", "orange4",
+    "indian_red", "slate_blue1", "chartreuse4", "deep_pink3", "steel_blue", "orange4",
 )  # fmt: skip
 
 
-def colour_of(name: str) -> str:
-    """The colour of somebody who comes up in a stream: the same in every run."""
-    return _COLOURS[crc32(name.encode("utf-8", "replace")) % len(_COLOURS)]
+class Palette(dict[str, str]):
+    """A colour for everybody, in the order in which they come up."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = _COLOURS[len(self) % len(_COLOURS)]
+        return self[name]
 
 
 def show_conversation(conversation: Conversation, console: Console) -> None:
     """The messages, one below the other, each speaker in their own colour."""
-    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(conversation.speakers)}
+    colours = Palette()
     table = Table.grid(padding=(0, 1))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
@@ -33,7 +34,7 @@ def show_conversation(conversation: Conversation, console: Console) -> None:
     for message in conversation:
         time = message.time.strftime("%H:%M") if message.time else ""
         name = message.addressee
-        addressee = Text(f"→ {name}", style=colours.get(name, "")) if name else Text("")
+        addressee = Text(f"→ {name}", style=colours[name]) if name else Text("")
         speaker = Text(message.speaker, style=f"bold {colours[message.speaker]}")
         table.add_row(time, speaker, addressee, Text(message.text))
     if conversation.name:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from towhom import load
 from towhom.cli.options import LOGS, MODEL, format_options, kept_kinds, show_report
-from towhom.cli.show import colour_of
+from towhom.cli.show import Palette
 from towhom.errors import LogError
 from towhom.files import atomic_file
 from towhom.live import How, Model, Observation, Session
@@ -158,27 +158,28 @@ def _csv_writer(file: IO[str]) -> Callable[[Observation], None]:
 
 def _text_writer(file: IO[str]) -> Callable[[Observation], None]:
     console = Console(file=file, highlight=False, soft_wrap=True)
+    colours = Palette()
 
     def write(observation: Observation) -> None:
-        console.print(observation_line(observation))
+        console.print(observation_line(observation, colours))
         file.flush()
 
     return write
 
 
-def observation_line(observation: Observation) -> Text:
+def observation_line(observation: Observation, colours: Palette) -> Text:
     """A message, who says it, and to whom; one line."""
     message, name = observation.message, observation.addressee
     line = Text()
     if message.time:
         line.append(f"{message.time:%H:%M} ", "dim")
-    line.append(f"{message.speaker:>12} ", f"bold {colour_of(message.speaker)}")
+    line.append(f"{message.speaker:>12} ", f"bold {colours[message.speaker]}")
     if name is None:
         line.append(" " * 20)
     elif observation.how is How.NAMED:
-        line.append(f"→ {name:<17} ", colour_of(name))
+        line.append(f"→ {name:<17} ", colours[name])
     else:
-        line.append(f"⇢ {name:<12}", f"italic {colour_of(name)}")
+        line.append(f"⇢ {name:<12}", f"italic {colours[name]}")
         line.append(f"{observation.probability:>4.0%}  ", "dim")
     line.append(message.text)
     return line
