@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import exp, log1p
 from typing import NamedTuple
 
@@ -36,8 +37,6 @@ class Said:
     """Who is named outright, if anybody."""
     time: float | None
     """Seconds."""
-    called: str | None = None
-    """What may be the name of somebody who has not spoken yet."""
     tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS)
     """Its words as the model knows them, and"""
     state: Array | None = None
@@ -212,7 +211,7 @@ def features(
     """
     now = Situation(new, model, mentioned)
     words = frozenset(new.words)
-    for distance, said in enumerate(reversed(past), 1):
+    for distance, said in enumerate(islice(reversed(past), REACH), 1):
         if said.speaker == new.speaker:
             _look_at_mine(now, distance, said)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from importlib.resources import as_file, files
 from math import exp
 from pathlib import Path
@@ -16,7 +17,7 @@ from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Said
 from towhom.live.calibration import Calibration
 from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
-from towhom.selection import Scores
+from towhom.selection import Rule, Scores
 from towhom.text.vocabulary import UNKNOWN_ID
 
 
@@ -32,6 +33,10 @@ class Model:
         self.context = saved.context
         self.runtime = saved.runtime
         self.word_ids = {word: place for place, word in enumerate(saved.vocabulary.words, 1)}
+        self.fingerprint = blake2b(
+            "\n".join(saved.vocabulary.words).encode("utf-8", "replace"), digest_size=8
+        ).hexdigest()
+        """Of the words: token ids mean the same in two models that have the same."""
         self.unknown_id = UNKNOWN_ID
         self.name_id = self.word_ids.get(NAME, UNKNOWN_ID)
         # The words come in the order of their frequency: what is rare tells more.
@@ -62,7 +67,7 @@ class Model:
             probabilities = self._addressees(self._ranker(found, said.state))
         else:
             probabilities = np.zeros(len(found.names) + 1)
-            odds = [exp(min(model[name].given, 50.0)) if name in model else 0.0 for name in found.names]
+            odds = [exp(model[name].given) if name in model else 0.0 for name in found.names]
             probabilities[:-1] = odds
             if not any(odds):
                 probabilities[-1] = 1.0
@@ -71,8 +76,10 @@ class Model:
             # A name is believed as often as names are right, whoever else is likely.
             place = found.names.index(said.addressee)
             probabilities[place] = 0.0
-            probabilities *= (1.0 - self._named) / max(probabilities.sum(), 1e-12)
-            probabilities[place] = 1.0 - probabilities.sum()
+            if not probabilities.any():
+                probabilities[-1] = 1.0
+            probabilities *= (1.0 - self._named) / probabilities.sum()
+            probabilities[place] = self._named
         return probabilities
 
     def pair_probabilities(self, scores: Scores, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -82,13 +89,11 @@ class Model:
             scores: What the system says.
             allowed: (P, C) Which pairs there may be; the first row is for nobody, where nobody is there.
         """
-        if len(allowed) == 1:
-            joint = scores.response[0][None]
-        else:
-            joint = scores.pairs(self.runtime.rule)[0]
-            if self.runtime.rule.value == "joint-log":
-                joint = np.exp(joint)
-        logarithms = np.where(allowed, np.log(np.maximum(joint, 1e-12)), -np.inf)
+        joint = scores.pairs(self.runtime.rule)[0]
+        if self.runtime.rule is Rule.JOINT_LOG:
+            joint = np.exp(joint)
+        joint[0] = scores.response[0]
+        logarithms = np.where(allowed, np.log(np.maximum(joint, 1e-300)), -np.inf)
         probabilities = self._pairs(logarithms.reshape(-1)).reshape(allowed.shape)
         result: NDArray[np.float64] = np.where(allowed, probabilities, -1.0)
         return result
@@ -98,7 +103,7 @@ def load_live(folder: str | Path | None = None) -> Model:
     """See `towhom.load`."""
     if folder is None:
         with as_file(files("towhom") / "bundled") as path:
-            return Model(load_model(path))
+            return load_live(path)
     saved = load_model(folder)
     try:
         return Model(saved)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from towhom.addressing import prefix_pattern
@@ -10,6 +11,9 @@ from towhom.corpus.vocabulary import name_parts
 
 REMEMBERED = 1000
 """People who are known by name: more than speak in a day of the busiest channels."""
+
+_ONE_WORD = prefix_pattern([])
+_SEPARATOR = re.compile(r"\s*[:,;]\s+(?=\S)")
 
 
 class People:
@@ -27,8 +31,10 @@ class People:
         self.introduced: dict[str, tuple[str, ...]] = {}
         """Those who may be addressed although they have not spoken, with their other names."""
         self._aliases: dict[str, str] = {}
+        self._lower: dict[str, str] = {}
         self._parts: Counter[str] = Counter()
-        self._prefix = prefix_pattern([])
+        # Names of several words, by the first of them.
+        self._long: defaultdict[str, list[str]] = defaultdict(list)
 
     def introduce(self, name: str, aliases: Iterable[str] = ()) -> None:
         """Make somebody known who may not have spoken, by all their names."""
@@ -36,8 +42,7 @@ class People:
         self.introduced[name] = others
         for each in (name, *others):
             self._aliases[each.lower()] = name
-            self._parts.update(name_parts(each))
-        self._renew()
+            self._add(each)
 
     def heard(self, name: str) -> bool:
         """Somebody speaks; returns whether they are new."""
@@ -46,16 +51,10 @@ class People:
             self.names[name] = None
             return False
         self.names[name] = None
-        self._parts.update(name_parts(name))
+        self._lower[name.lower()] = name
+        self._add(name)
         if len(self.names) > REMEMBERED:
-            forgotten = next(iter(self.names))
-            del self.names[forgotten]
-            for part in name_parts(forgotten):
-                self._parts[part] -= 1
-                if not self._parts[part]:
-                    del self._parts[part]
-        if len(name.split()) > 1:
-            self._renew()
+            self._forget(next(iter(self.names)))
         return True
 
     def is_name(self, word: str) -> bool:
@@ -70,23 +69,46 @@ class People:
                 return each
         return self._aliases.get(bare.lower())
 
-    def in_front(self, text: str) -> tuple[str, str] | None:
-        """What may be a name at the start of a text, a separator after it; and the rest of the text."""
-        found = self._prefix.match(text)
-        return None if found is None else (found[1], text[found.end() :])
-
     def named_in_front(self, text: str) -> tuple[str, str] | None:
-        """Who is named at the start of a text, and the rest of it."""
-        found = self.in_front(text)
-        if found is None:
-            return None
-        name = self.known_as(found[0])
-        return None if name is None else (name, found[1])
+        """Who is named at the start of a text, a separator after it; and the rest of the text."""
+        start = text.lstrip()
+        words = start.split(None, 1)
+        for name in self._long.get(words[0], ()) if words else ():
+            after = _SEPARATOR.match(start, len(name)) if start.startswith(name) else None
+            who = self.known_as(name)
+            if after is not None and who is not None:
+                return who, start[after.end() :]
+        found = _ONE_WORD.match(text)
+        who = None if found is None else self.known_as(found[1])
+        return None if found is None or who is None else (who, text[found.end() :])
 
-    def mentioned(self, words: set[str]) -> set[str]:
-        """Those introduced whose names are among some lower-cased words."""
-        return {self._aliases[word] for word in words & self._aliases.keys()}
+    def mentioned(self, words: Iterable[str], rare: Iterable[str]) -> set[str]:
+        """Those whose names are among the lower-cased words of a text.
 
-    def _renew(self) -> None:
-        others = (alias for aliases in self.introduced.values() for alias in aliases)
-        self._prefix = prefix_pattern([*self.names, *self.introduced, *others])
+        Args:
+            words: In which those who were introduced are looked for.
+            rare: In which all others are: somebody may be called "cool".
+        """
+        found = {self._aliases[word] for word in words if word in self._aliases}
+        return found | {self._lower[word] for word in rare if word in self._lower}
+
+    def _add(self, name: str) -> None:
+        self._parts.update(name_parts(name))
+        words = name.split()
+        if len(words) > 1 and name not in self._long[words[0]]:
+            self._long[words[0]].append(name)
+            self._long[words[0]].sort(key=len, reverse=True)  # "Ada L. B." is not "Ada L."
+
+    def _forget(self, name: str) -> None:
+        del self.names[name]
+        if self._lower.get(name.lower()) == name:
+            del self._lower[name.lower()]
+        for part in name_parts(name):
+            self._parts[part] -= 1
+            if not self._parts[part]:
+                del self._parts[part]
+        words = name.split()
+        if len(words) > 1 and name not in self._aliases.values():
+            self._long[words[0]].remove(name)
+            if not self._long[words[0]]:
+                del self._long[words[0]]

@@ -118,18 +118,14 @@ class Session:
         if isinstance(candidates, str) or not candidates:
             raise SessionError("there is no candidate to select from; give a list of one or more")
         with self._lock:
-            texts, to = [], list[str | None]()
-            for candidate in candidates:
-                named = self.people.named_in_front(candidate)
-                texts.append(candidate if named is None else named[1])
-                to.append(None if named is None or named[0] == responder else named[0])
-            drafts = [self._said(responder, text, None, None) for text in texts]
+            drafts = [self._said(responder, candidate, None, None) for candidate in candidates]
             self._encode(drafts)
-            questions, states, names = self._questions(responder, drafts)
+            to = [None if draft.addressee == responder else draft.addressee for draft in drafts]
+            questions, states, names = self._questions(responder, drafts, others=to)
+            allowed = self._allowed(names, to)
         scores = self.model.runtime.score_encoded(questions, states)
-        pairs = self.model.pair_probabilities(scores, self._allowed(names, to))
+        pairs = self.model.pair_probabilities(scores, allowed)
         found = [
-            # The responder's row stands for nobody, where nobody else is there.
             Selection(name if row else None, candidates[place], place, float(pairs[row, place]))
             for row, name in enumerate(names)
             for place in range(len(candidates))
@@ -147,7 +143,7 @@ class Session:
     def save(self, path: str | Path) -> None:
         """Write what the session knows to a small file: the last messages, and the names."""
         with self._lock, atomic_file(Path(path), "w") as file:
-            json.dump(self._state(), file, ensure_ascii=False)
+            json.dump(self._state(), file)
 
     def restore(self, path: str | Path) -> None:
         """Go on where `save` was; what the session knew is replaced.
@@ -166,7 +162,7 @@ class Session:
                 )
             fresh = Session(self.model)
             fresh._restore(state)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise SessionError(f"{path}: the state cannot be read ({error!r})") from error
         with self._lock:
             self.people, self._past, self._last = fresh.people, fresh._past, fresh._last
@@ -175,15 +171,12 @@ class Session:
 
     def _said(self, speaker: str, text: str, addressee: str | None, time: datetime | None) -> Said:
         """A message with what is said outright in it, and its words."""
-        called = None
-        if addressee is None:
-            named = self.people.named_in_front(text)
-            if named is not None:
-                addressee, text = named
-            else:
-                front = self.people.in_front(text)
-                called = None if front is None else front[0]
-        said = Said(speaker, text, addressee, _seconds(time), called)
+        text = text[:_LONGEST]
+        if addressee is not None:
+            addressee = self.people.known_as(addressee) or addressee
+        else:
+            addressee, text = self.people.named_in_front(text) or (None, text)
+        said = Said(speaker, text, addressee, _seconds(time))
         self._tokenize(said)
         return said
 
@@ -199,7 +192,7 @@ class Session:
             ],
             np.int32,
         )
-        said.words = tuple({word: None for word in words if weight.get(word, 1.0) > _TELLING})
+        said.words = tuple(dict.fromkeys(word for word in words if weight.get(word, 1.0) > _TELLING))
         said.question = "?" in words
 
     def _encode(self, messages: list[Said]) -> None:
@@ -224,11 +217,11 @@ class Session:
     def _resolve_calls(self, newcomer: str) -> None:
         """Somebody speaks for the first time: those who called them before they did addressed them."""
         for said in self._past:
-            if said.called is not None and said.called.removeprefix("@") == newcomer:
-                front = self.people.in_front(said.text)
-                if front is not None:
-                    said.addressee, said.text, said.called, said.state = newcomer, front[1], None, None
-                    self._tokenize(said)
+            named = self.people.named_in_front(said.text) if said.addressee is None else None
+            if named is not None and named[0] == newcomer:
+                said.addressee, said.text = named
+                said.state = None
+                self._tokenize(said)
 
     def _context(self) -> list[Said]:
         """The messages that the model sees, the latest last."""
@@ -238,13 +231,16 @@ class Session:
         return context
 
     def _questions(
-        self, responder: str, drafts: list[Said]
+        self, responder: str, drafts: list[Said], others: Sequence[str | None] = ()
     ) -> tuple[Questions, NDArray[np.float32], list[str]]:
         """One question for the model, as `Batcher` makes them; embeddings; names, the responder's first."""
         context = self._context()
         numbers = {responder: 0}
         for said in reversed(context):
             numbers.setdefault(said.speaker, len(numbers))
+        for other in others:  # who is named but has not spoken of late has only listened
+            if other is not None:
+                numbers.setdefault(other, len(numbers))
         sender = [numbers[said.speaker] for said in context]
         addressee = [
             NOBODY if said.addressee in (None, said.speaker) else numbers.get(said.addressee or "", NOBODY)
@@ -274,27 +270,34 @@ class Session:
         logits = self.model.runtime.logits(questions, states)
         before = logits.addressee[0]
         given = before if logits.addressee_given is None else logits.addressee_given[0, 0]
+        # Within what `exp` can take; scores of a trained model are far from it.
+        before, given = np.clip(before, -_LARGEST, _LARGEST), np.clip(given, -_LARGEST, _LARGEST)
         model = dict(zip(names[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
-        words = set(said.words) | set(said.text.lower().split())
-        mentioned = self.people.mentioned(words) - {said.speaker}
-        mentioned |= {name for name in model if name.lower() in words and name != said.speaker}
+        weight = self.model.word_weights
+        rare = [word for word in said.words if weight.get(word, 1.0) > _NAME_LIKE]
+        mentioned = self.people.mentioned(said.words, rare) - {said.speaker}
         found = features(
             self._past,
             said,
             model=model,
             mentioned=mentioned,
             others=tuple(self.people.introduced),
-            weight=self.model.word_weights,
+            weight=weight,
         )
         return found, self.model.rank(found, said, model)
 
     def _allowed(self, names: list[str], to: list[str | None]) -> NDArray[np.bool_]:
-        """(P, C) Which pairs there may be: a candidate that names somebody is for them."""
-        allowed = np.ones((len(names), len(to)), bool)
-        allowed[0] = len(names) == 1
-        for place, name in enumerate(to):
-            if name in names[1:]:
-                allowed[:, place] = [each == name for each in names]
+        """(P, C) Which pairs there may be: a candidate that names somebody is for them.
+
+        The responder's row, the first, stands for nobody: where nobody else is there.
+        """
+        spoke = {said.speaker for said in self._context()}
+        # Who has not spoken is there only because a candidate names them.
+        others = [name in spoke for name in names[1:]]
+        allowed = np.repeat(np.array([[not any(others)], *([each] for each in others)]), len(to), axis=1)
+        for place, who in enumerate(to):
+            if who is not None:
+                allowed[:, place] = [name == who for name in names]
         return allowed
 
     def _observation(
@@ -308,6 +311,7 @@ class Session:
         return {
             "format": FORMAT,
             "version": VERSION,
+            "vocabulary": self.model.fingerprint,
             "names": list(self.people.names),
             "introduced": {name: list(aliases) for name, aliases in self.people.introduced.items()},
             "messages": [
@@ -316,8 +320,8 @@ class Session:
                     "text": said.text,
                     "addressee": said.addressee,
                     "time": said.time,
-                    "called": said.called,
-                    "meant": [[name, round(p, 6)] for name, p in said.meant.items()],
+                    "meant": list(said.meant.items()),
+                    "tokens": said.tokens.tolist(),
                 }
                 for said in self._past
             ],
@@ -335,14 +339,22 @@ class Session:
             self.people.introduce(name, aliases)
         for name in state["names"]:
             self.people.heard(name)
-        kept = len(state["messages"]) - self.model.context
+        same_words = state["vocabulary"] == self.model.fingerprint
+        first = len(state["messages"]) - self.model.context
         for place, each in enumerate(state["messages"]):
-            said = Said(each["speaker"], each["text"], each["addressee"], each["time"], each["called"])
-            said.meant = {name: float(p) for name, p in each["meant"]}
+            said = Said(
+                _text(each["speaker"]), _text(each["text"]), _text_or_none(each["addressee"]),
+                None if each["time"] is None else float(each["time"]),
+            )  # fmt: skip
+            said.meant = {_text_or_none(name): float(p) for name, p in each["meant"]}
             self._tokenize(said)
-            if place < kept:
-                said.tokens = NO_TOKENS
             self._past.append(said)
+            if place < first:
+                said.tokens = NO_TOKENS
+            else:
+                # Names that were not known yet when it was said were unknown words.
+                said.tokens = np.array(each["tokens"], np.int32) if same_words else said.tokens
+                self._encode([said])
         if state["last"] is not None:
             last, said = state["last"], self._past[-1]
             self._last = Observation(
@@ -353,6 +365,11 @@ class Session:
             )
 
 
+_LONGEST = 4000
+"""Characters of a message that are kept: far more than the words that a model reads."""
+_LARGEST = 50.0
+_NAME_LIKE = 0.7
+"""A name is recognised inside a text only if it is no more common a word than this."""
 _TELLING = 0.4
 """Words with less weight than this are in every other message."""
 
@@ -373,3 +390,13 @@ def _seconds(time: datetime | None) -> float | None:
     return (time.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() - (
         zone.total_seconds() if zone else 0.0
     )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from towhom.chat import Kind
+from towhom.errors import TrainingError
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.live import Model, Session
 from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, AddresseeRanker, Features, Said
@@ -117,7 +118,13 @@ class _Network(nn.Module):
 
 
 def fit(examples: list[Example], config: RankerConfig) -> dict[str, NDArray[np.float32]]:
-    """The weights of a ranker that makes those who are meant likely."""
+    """The weights of a ranker that makes those who are meant likely.
+
+    Raises:
+        TrainingError: There are no examples.
+    """
+    if not examples:
+        raise TrainingError("there is no annotated message to learn from: nobody whom they address is near")
     generator = torch.Generator().manual_seed(config.seed)
     network = _Network(config.hidden, len(examples[0].state), generator)
     # Messages with about as many candidates share a batch, so that little is padded.

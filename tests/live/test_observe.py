@@ -1,0 +1,235 @@
+"""To whom messages are: who may be meant, how likely, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.live.conftest import by_name, saved_model, talk
+from towhom.chat import Kind, Message
+from towhom.live import Addressee, How, Model
+from towhom.live.addressees import REACH
+
+
+class TestWhoMayBeMeant:
+    def test_everybody_and_nobody(self, model: Model) -> None:
+        session = model.session()
+        talk(session, "ada> tea ?", "bob> milk", "cyd> the kettle", "bob> thanks")
+        found = by_name(talk(session, "ada> is the door open ?").addressees)
+        assert set(found) == {"bob", "cyd", None}
+        assert sum(found.values()) == pytest.approx(1)
+        assert all(0 <= value <= 1 for value in found.values())
+
+    def test_the_likeliest_first(self, model: Model) -> None:
+        session = model.session()
+        found = talk(session, "ada> tea ?", "bob> milk", "cyd> the kettle", "ada> thanks")
+        values = [each.probability for each in found.addressees]
+        assert values == sorted(values, reverse=True)
+        assert (found.addressee, found.probability) == (found.addressees[0].name, values[0])
+
+    def test_the_first_message_is_for_nobody(self, model: Model) -> None:
+        found = talk(model.session(), "ada> is the door open ?")
+        assert found.addressees == (Addressee(None, 1.0),)
+        assert (found.how, found.reason) == (How.INFERRED, "nobody else is there")
+
+    def test_somebody_who_spoke_long_ago_is_not_there_any_more(self, ruled: Model) -> None:
+        session = ruled.session()
+        talk(session, "dee> milk", *["ada> tea", "bob> tea"] * 25)
+        assert set(by_name(talk(session, "ada> tea").addressees)) == {"bob", None}
+
+    def test_who_is_named_after_long_is_there_again(self, ruled: Model) -> None:
+        session = ruled.session()
+        talk(session, "dee> milk", *["ada> tea", "bob> tea"] * 25)
+        found = talk(session, "ada> dee: are you still here?")
+        assert (found.addressee, found.how) == ("dee", How.NAMED)
+
+
+class TestSaidOutright:
+    @pytest.mark.parametrize("text", ["bob: tea", "bob, tea", "bob; tea", "@bob: tea", "  bob : tea"])
+    def test_a_name_in_front(self, model: Model, text: str) -> None:
+        session = model.session()
+        talk(session, "bob> milk", "cyd> milk")
+        found = session.observe(Message("ada", text))
+        assert (found.addressee, found.how) == ("bob", How.NAMED)
+        assert found.reason == "ada names bob"
+        assert (found.message.text, found.message.addressee) == ("tea", "bob")
+
+    @pytest.mark.parametrize(
+        "text", ["bob:) tea", "bob tea", "Bob: tea", "bobby: tea", "bob:", "tea, bob: tea"]
+    )
+    def test_no_name_in_front(self, ruled: Model, text: str) -> None:
+        session = ruled.session()
+        talk(session, "bob> milk", "cyd> milk")
+        found = session.observe(Message("ada", text))
+        assert found.how is How.INFERRED
+        assert found.message == Message("ada", text)
+
+    def test_the_platform_says_so(self, model: Model) -> None:
+        session = model.session()
+        talk(session, "bob> milk", "cyd> milk")
+        message = Message("ada", "cyd: said so", addressee="bob", id="7", channel="#tea")
+        found = session.observe(message)
+        assert (found.addressee, found.how, found.message) == ("bob", How.NAMED, message)
+
+    def test_what_else_is_known_of_a_message_stays(self, bare: Model) -> None:
+        session = bare.session()
+        talk(session, "bob> milk")
+        found = session.observe(Message("ada", "bob: tea", id="7", reply_to="6", channel="#tea", line=3))
+        assert found.message == Message("ada", "tea", "bob", id="7", reply_to="6", channel="#tea")
+        assert found.message.line == 3
+
+    def test_a_mention_is_no_name_in_front(self, ruled: Model) -> None:
+        session = ruled.session()
+        talk(session, "bob> milk", "cyd> milk")
+        found = talk(session, "ada> thanks bob")
+        assert (found.addressee, found.how, found.reason) == ("bob", How.INFERRED, "ada mentions bob")
+
+    def test_to_oneself(self, model: Model) -> None:
+        session = model.session()
+        talk(session, "ada> tea", "bob> milk")
+        found = talk(session, "ada> ada: note to self")
+        assert found.how is How.INFERRED
+        assert set(by_name(found.addressees)) == {"bob", None}
+        assert not session.is_for("ada")
+
+    def test_to_oneself_alone(self, model: Model) -> None:
+        found = talk(model.session(), "ada> tea", "ada> ada: note to self")
+        assert found.addressees == (Addressee(None, 1.0),)
+
+
+class TestCalledBeforeTheySpeak:
+    def test_counts_once_they_do(self, ruled: Model) -> None:
+        session = ruled.session()
+        before = talk(session, "cyd> tea", "ada> bob: are you there?")
+        assert before.how is How.INFERRED
+        assert "bob" not in by_name(before.addressees)
+        # bob speaks a second time: now ada's message is one that named him.
+        found = talk(session, "bob> hello", "bob> what is it")
+        assert (found.addressee, found.reason) == ("ada", "ada had just addressed bob")
+
+    def test_as_if_they_had_been_known(self, bare: Model) -> None:
+        """What the model sees is what it sees of a chat whose names were known from the start."""
+        late, early = bare.session(), bare.session()
+        talk(late, "ada> tea", "ada> bob: is the door open ?", "bob> the kettle")
+        talk(early, "ada> tea")
+        early.observe(Message("ada", "is the door open ?", addressee="bob"))
+        talk(early, "bob> the kettle")
+        assert late.select("cyd", ["tea", "milk"]) == early.select("cyd", ["tea", "milk"])
+
+    def test_only_they(self, ruled: Model) -> None:
+        session = ruled.session()
+        talk(session, "ada> bob: are you there?", "dee> hello")
+        assert talk(session, "dee> what is it").addressee is None
+
+
+class TestReasons:
+    @pytest.mark.parametrize(
+        ("chat", "addressee", "reason"),
+        [
+            (["bob> milk", "ada> bob: tea"], "bob", "ada names bob"),
+            (["bob> milk", "ada> so bob likes tea"], "bob", "ada mentions bob"),
+            (["ada> milk", "bob> ada: tea", "ada> no"], "bob", "bob had just addressed ada"),
+            (["bob> milk", "ada> bob: tea", "ada> no"], "bob", "ada goes on: the message before was to bob"),
+            (
+                ["bob> milk", "ada> bob: tea", "ada> no", "ada> milk"],
+                "bob",
+                "ada goes on: the message before seemed to be to bob",
+            ),
+            (["bob> milk", "ada> anybody there?"], None, "ada asks the room"),
+            (["bob> milk", "ada> tea"], None, "nothing ties it to anybody ada talks with"),
+        ],
+    )
+    def test_in_words(self, ruled: Model, chat: list[str], addressee: str | None, reason: str) -> None:
+        found = talk(ruled.session(), *chat)
+        assert (found.addressee, found.reason) == (addressee, reason)
+
+
+class TestLinesThatAreNoMessages:
+    @pytest.mark.parametrize("kind", [Kind.SYSTEM, Kind.RENAME, Kind.DAY])
+    def test_change_nothing(self, model: Model, kind: Kind) -> None:
+        session, other = model.session(), model.session()
+        for each in (session, other):
+            talk(each, "ada> tea", "bob> ada: milk")
+        line = Message("eve", "ada: has joined", kind=kind)
+        found = session.observe(line)
+        assert (found.addressees, found.message) == ((Addressee(None, 1.0),), line)
+        assert session.is_for("ada") == other.is_for("ada")
+        assert session.rank_addressees("ada", "tea") == other.rank_addressees("ada", "tea")
+        assert talk(session, "ada> eve: tea") == talk(other, "ada> eve: tea")
+
+    @pytest.mark.parametrize("kind", [Kind.ACTION, Kind.NOTICE])
+    def test_what_is_done_counts(self, bare: Model, kind: Kind) -> None:
+        session = bare.session()
+        session.observe(Message("eve", "makes tea", kind=kind))
+        assert "eve" in by_name(talk(session, "ada> thanks").addressees)
+
+
+class TestRankAddressees:
+    def test_as_if_it_were_said(self, model: Model) -> None:
+        session = model.session()
+        talk(session, "ada> tea ?", "bob> ada: milk", "cyd> the kettle")
+        ranked = session.rank_addressees("ada", "thanks bob")
+        assert ranked == talk(session, "ada> thanks bob").addressees
+
+    def test_changes_nothing(self, model: Model) -> None:
+        session, other = model.session(), model.session()
+        for each in (session, other):
+            talk(each, "ada> tea ?", "bob> ada: milk")
+        for _ in range(3):
+            session.rank_addressees("eve", "bob: is the door open ?")
+            session.rank_addressees("ada", "eve: tea")
+        assert session.is_for("ada") == other.is_for("ada")
+        assert session.select("ada", ["tea", "milk"]) == other.select("ada", ["tea", "milk"])
+        assert talk(session, "ada> eve: hello") == talk(other, "ada> eve: hello")
+
+    def test_a_name_in_front(self, model: Model) -> None:
+        session = model.session()
+        talk(session, "ada> tea ?", "bob> ada: milk", "cyd> the kettle")
+        assert session.rank_addressees("eve", "ada: milk")[0].name == "ada"
+
+    def test_nobody_there(self, model: Model) -> None:
+        assert model.session().rank_addressees("ada", "tea") == (Addressee(None, 1.0),)
+
+
+class TestLongContexts:
+    def test_a_context_beyond_reach(self) -> None:
+        session = Model(saved_model(context=REACH + 10)).session()
+        for number in range(REACH + 30):
+            found = session.observe(Message(f"n{number % 7}", "tea"))
+        assert sum(each.probability for each in found.addressees) == pytest.approx(1)
+
+
+class TestOtherNames:
+    @pytest.mark.parametrize("given", ["hb", "@hb", "HB", "helper", "@Helper"])
+    def test_an_addressee_given_by_the_platform(self, ruled: Model, given: str) -> None:
+        session = ruled.session()
+        session.introduce("helper", "hb")
+        found = session.observe(Message("bob", "tea", addressee=given))
+        assert (found.addressee, found.message.addressee) == ("helper", "helper")
+        assert session.is_for("helper")
+        assert session.is_for("hb")
+
+    def test_called_by_several_words_before_they_speak(self, ruled: Model) -> None:
+        session = ruled.session()
+        talk(session, "bob> Ada L.: are you there?", "cyd> tea")
+        session.observe(Message("Ada L.", "yes"))
+        assert session._past[0].addressee == "Ada L."
+        assert session._past[0].text == "are you there?"
+
+    def test_somebody_who_is_called_like_a_word(self, ruled: Model) -> None:
+        """The model knows "tea" as a common word: it is no mention of somebody called so."""
+        session = ruled.session()
+        talk(session, "tea> hello", "milk> hello", "ada> the tea")
+        assert session._last is not None
+        assert "mentions" not in session._last.reason
+
+
+class TestScoresOfAnySize:
+    @pytest.mark.parametrize("factor", [1e4, -1e4])
+    def test_no_overflow(self, factor: float) -> None:
+        saved = saved_model()
+        saved.weights["w_a"] *= np.float32(factor)
+        saved.weights["w_ar"] *= np.float32(factor)
+        session = Model(saved).session()
+        talk(session, "ada> tea", "bob> milk", "cyd> ada: the door", "ada> thanks")
+        assert session.is_for("bob").probability >= 0
