@@ -123,4 +123,4 @@ class TestErrors:
 
     def test_no_such_model(self, run: Run, options: tuple[str, ...]) -> None:
         result = run("cases", "nowhere", *options, code=1)
-        assert "nowhere: there is no such model folder, nor a baseline" in result.stderr
+        assert "nowhere: there is no such model folder, nor anything of this name" in result.stderr

@@ -150,8 +150,8 @@ class TestErrors:
     def test_an_unknown_model(self, run: Run, dev: str) -> None:
         result = run("evaluate", "recnt-tfidf", "--data", dev, code=1)
         assert result.stderr == (
-            "Error: recnt-tfidf: there is no such model folder, nor a baseline of this name "
-            "(chance, recent-tfidf, direct-recent-tfidf)\n"
+            "Error: recnt-tfidf: there is no such model folder, nor anything of this name "
+            "(chance, recent-tfidf, direct-recent-tfidf, default)\n"
         )
 
     def test_a_folder_that_is_no_model(self, run: Run, dev: str, tmp_path: Path) -> None:

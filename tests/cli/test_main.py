@@ -60,19 +60,8 @@ def test_unknown_command(run: Run) -> None:
     assert "No such command 'brew'" in run("brew", code=2).stderr
 
 
-class TestDemo:
-    def test_here(self, run: Run) -> None:
-        output = run("demo").stdout
-        for shown in ("→ noor", "The chat in numbers", "speakers", "Who talks to whom", "towhom read LOG"):
-            assert shown in output
-
-    def test_in_a_process_of_its_own(self) -> None:
-        done = run_apart("demo")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "Who talks to whom" in done.stdout
-        assert "\x1b" not in done.stdout  # no colours where nobody looks
-
-    def test_with_the_installed_script(self) -> None:
+class TestInstalled:
+    def test_the_script(self) -> None:
         script = Path(sys.executable).with_name("towhom")
         if not script.exists():
             pytest.skip("towhom is not installed beside this Python")

@@ -52,25 +52,22 @@ def evaluate_addressees(system: str, data: str, *, as_json: bool, figures: Path 
         baselines = {name: {key: results[name][key] for key in short} for name in BASELINES}
         echo_json({"task": "addressee", "model": system, **found, "baselines": baselines})
         return
-    _show(results, Console(highlight=False))
+    _show(results, system, Console(highlight=False))
 
 
-def _show(results: dict[str, dict[str, Any]], console: Console) -> None:
-    found = next(reversed(results.values()))
+def _show(results: dict[str, dict[str, Any]], system: str, console: Console) -> None:
+    found = results[system]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    titles = ("", "all", "95 %", "name nobody", "95 %", "of them for somebody", "for nobody")
-    for title in titles:
-        table.add_column(title, justify="right" if title else "left", no_wrap=True)
+    for title in ("", "of all", "of those that name nobody", "for somebody", "for nobody"):
+        table.add_column(title, justify="right" if title else "left")
     for name, result in results.items():
         unnamed = result["names_nobody"]
-        row = [f"{result['accuracy']:.2f}", _interval(result)]
-        row += [f"{unnamed['accuracy']:.2f}", _interval(unnamed)]
-        row += [f"{unnamed[key]['accuracy']:.2f}" for key in ("for_somebody", "for_nobody")]
-        table.add_row(name, *row)
+        rest = [f"{unnamed[key]['accuracy']:.2f}" for key in ("for_somebody", "for_nobody")]
+        table.add_row(name, _with_interval(result), _with_interval(unnamed), *rest)
     console.print(table)
-    unnamed = found["names_nobody"]
-    console.print(f"\n{found['messages']:,} annotated messages, {unnamed['messages']:,} of them name nobody")
-    if len(found["is_for"]) > 1 and found["calibration"]["bins"]:
+    count = found["names_nobody"]["messages"]
+    console.print(f"\n{found['messages']:,} annotated messages, {count:,} of them name nobody")
+    if system not in BASELINES:
         half = next(point for point in found["is_for"] if point["threshold"] == 0.5)
         console.print(
             f"is_for at 0.5: precision {half['precision']:.3f}, recall {half['recall']:.3f}; "
@@ -78,6 +75,6 @@ def _show(results: dict[str, dict[str, Any]], console: Console) -> None:
         )
 
 
-def _interval(result: dict[str, Any]) -> str:
+def _with_interval(result: dict[str, Any]) -> str:
     low, high = result["interval"]
-    return f"{low:.1f} – {high:.1f}"
+    return f"{result['accuracy']:.2f} ({low:.0f}–{high:.0f})"

@@ -49,8 +49,20 @@ def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None
 @bench.command()
 @click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
 @click.option("--log", type=LOGS, help="A chat to follow.  [default: the one that comes with towhom]")
-@click.option("--rounds", default=2000, show_default=True, help="Messages to observe, responses to select.")
-@click.option("--channels", default=200, show_default=True, help="Channels at once, for their memory.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Messages to observe, responses to select.",
+)
+@click.option(
+    "--channels",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Channels at once, for their memory.",
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run.")
 def live(model: Path | None, log: str | None, rounds: int, channels: int, out: Path | None) -> None:
     """Latency of observe and select, memory of a channel, time to the first answer; beside torch."""

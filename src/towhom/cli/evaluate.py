@@ -74,10 +74,17 @@ def evaluate(
     Accuracies are in percent; intervals are of 95 % by resampling documents.
     """
     if task == "addressee":
+        given = {"--context": context, "--candidates": candidates, "--rule": rule, "--against": against}
+        if unused := [name for name, value in given.items() if value is not None]:
+            raise click.UsageError(f"the task addressee has no use for {', '.join(unused)}")
         from towhom.cli.addressee_task import evaluate_addressees
 
         evaluate_addressees(system, data, as_json=as_json, figures=figures)
         return
+    if figures is not None:
+        raise click.UsageError(
+            "--figures are of the task addressee; for selection, towhom reproduce draws them"
+        )
     with open_data(data) as (corpus, split):
         sizes = sorted(corpus.samples.candidates)
         chosen = candidates or (2 if 2 in sizes else sizes[0] if sizes else 2)

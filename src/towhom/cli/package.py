@@ -10,7 +10,9 @@ from rich.progress import track
 
 from towhom.cli.options import FOLDER
 from towhom.corpus import Corpus
+from towhom.errors import ConfigError
 from towhom.extras import require
+from towhom.persistence import CONFIG
 
 
 @click.command()
@@ -26,12 +28,19 @@ from towhom.extras import require
     help="The same, to calibrate `observe` and to measure.",
 )  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="For all that is random.")
-def package(model: Path, out: Path, folder: Path, links: Path, dev_links: Path, seed: int) -> None:
+@click.option("--force", is_flag=True, help="Replace a model that is there already.")
+def package(
+    model: Path, out: Path, folder: Path, links: Path, dev_links: Path, seed: int, force: bool
+) -> None:
     """Make of a trained MODEL one to run live, in the folder OUT: `towhom.load(OUT)`.
 
     Word vectors are stored in 8 bits. A ranker of addressees is trained on human reply links, and all
     probabilities are calibrated. training.json says how good it is, README.md what it is for.
     """
+    if out.exists() and not (out / CONFIG).exists():
+        raise ConfigError(f"{out}: is there already and is no model; choose another folder")
+    if out.exists() and not force:
+        raise ConfigError(f"{out}: is there already; --force replaces it")
     require("torch", extra="train", purpose="training the ranker of addressees")
     from towhom.evaluation.reply_links import read_linked_logs
     from towhom.training.addressees import RankerConfig

@@ -27,11 +27,11 @@ from towhom.readers import Report, read_messages
 @click.option(
     "--candidates",
     "file",
-    type=click.File("r", encoding="utf-8"),
+    type=click.File("r", encoding="utf-8", errors="replace"),
     help="A file of candidates: one a line, or a JSON list; - for standard input.",
 )
 @click.option("--channel", help="Which one, if LOG holds several.")
-@click.option("--top", default=5, show_default=True, help="How many pairs to show.")
+@click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="How many pairs to show.")
 @click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def select(
@@ -58,6 +58,9 @@ def select(
         hint = f"did you mean {' or '.join(close)}?" if close else "add --new if they are about to join"
         raise SessionError(f"{log}: nobody called {responder} speaks in it; {hint}")
     selections = session.select(responder, candidates)
+    if selections[0].addressee is None:
+        note = f"nobody but {responder} has spoken of late: only what they say is chosen"
+        Console(stderr=True, soft_wrap=True).print(note, markup=False)
     if as_json:
         echo_json(
             [
@@ -71,8 +74,6 @@ def select(
             ]
         )
         return
-    if selections[0].addressee is None:
-        Console(stderr=True).print(f"nobody but {responder} has spoken of late: only what they say is chosen")
     Console(highlight=False).print(selection_table(responder, selections[:top]))
 
 
@@ -111,7 +112,7 @@ def _session_after(
 
 def selection_table(responder: str, selections: list[Selection]) -> Table:
     """Pairs with their probabilities, the best on top."""
-    table = Table(title=f"What {responder} says next", title_justify="left", header_style="bold")
+    table = Table(title=Text(f"What {responder} says next"), title_justify="left", header_style="bold")
     table.add_column("", justify="right")
     table.add_column("to")
     table.add_column("response", overflow="fold")

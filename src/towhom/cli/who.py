@@ -66,18 +66,19 @@ def who(
         raise click.UsageError("--alias names somebody whom --for has to name first")
     loaded = load(model)
     report = Report(strict=strict)
-    found = _observations(log, loaded, format, report, keep, name, aliases)
-    if name is not None:
-        found = (each for each in found if _is_for(each, name, aliases, threshold))
-    lines = 0
+    speakers: set[str] = set()
     with _output(out) as file:
         write = _csv_writer(file) if as_csv else _json_writer(file) if as_json else _text_writer(file)
-        for observation in found:
-            write(observation)
-            lines += 1
-    if not report.kinds:
-        raise LogError("no message was found in it", file=log)
-    show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
+        for observation in _observations(log, loaded, format, report, keep, name, aliases):
+            speakers.add(observation.message.speaker)
+            if name is None or _is_for(observation, name, aliases, threshold):
+                write(observation)
+        if not speakers:  # said here, so that an existing file is left alone
+            raise LogError("no message was found in it", file=log)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    show_report(report, console)
+    if name is not None and speakers.isdisjoint((name, *aliases)):
+        console.print(f"nobody called {name} has spoken in it", markup=False)
 
 
 def _observations(
@@ -139,7 +140,7 @@ def _json_writer(file: IO[str]) -> Callable[[Observation], None]:
             for each in observation.addressees[:_ALTERNATIVES]
         ]
         record = {**_record(observation), "addressees": likely}
-        file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        file.write(_encodable(json.dumps(record, ensure_ascii=False)) + "\n")
         file.flush()
 
     return write
@@ -150,7 +151,7 @@ def _csv_writer(file: IO[str]) -> Callable[[Observation], None]:
     writer.writeheader()
 
     def write(observation: Observation) -> None:
-        writer.writerow(_record(observation))
+        writer.writerow({k: _encodable(str(v)) for k, v in _record(observation).items() if v is not None})
         file.flush()
 
     return write
@@ -182,4 +183,10 @@ def observation_line(observation: Observation, colours: Palette) -> Text:
         line.append(f"⇢ {name:<12}", f"italic {colours[name]}")
         line.append(f"{observation.probability:>4.0%}  ", "dim")
     line.append(message.text)
+    line.plain = _encodable(line.plain)
     return line
+
+
+def _encodable(text: str) -> str:
+    """Half a surrogate pair, which JSON can say and UTF-8 cannot, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
+from towhom.errors import TrainingError
 from towhom.evaluation.addressees import Outcome, describe_addressees, follow_logs, follow_model
 from towhom.evaluation.calibration import as_scores, cross_fitted, fit_calibration, reliability
 from towhom.evaluation.evaluator import evaluate, summary
@@ -51,9 +52,14 @@ def make_package(
         config: How the ranker is trained.
         data: What the record calls the chats.
         progress: Called with the name of each chat that was followed.
+
+    Raises:
+        TrainingError: There is nothing to learn from, or to measure.
     """
+    if not any(log.truth for log in dev):
+        raise TrainingError("the dev links say of no message whom it addresses: there is nothing to measure")
     before = load_model(model)
-    saved = compacted(replace(before, vocabulary=without_names(before.vocabulary, corpus, train)))
+    saved = compacted(replace(before, vocabulary=without_names(before.vocabulary, corpus, [*train, *dev])))
     select, calibration = _measure_select(before, saved, corpus)
     saved = replace(saved, live={"pairs": asdict(calibration)})
     saved = train_ranker(saved, train, config, progress=progress)

@@ -1,0 +1,147 @@
+"""The model that comes with towhom: what is in its folder, and what is not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import towhom
+from tests.test_import import loaded_by
+from towhom import Message
+from towhom.chat import Kind
+from towhom.corpus.vocabulary import NAME, name_parts
+from towhom.evaluation.reply_links import LinkedLog, read_linked_logs
+from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
+from towhom.text.tokenizer import tokenize
+
+FOLDER = Path(towhom.__file__).parent / "bundled"
+LOGS = Path(__file__).parents[2] / "shared" / "data" / "ubuntu-irc"
+MEGABYTE = 1_000_000
+COMMON = 2000
+"""So many words are words, whoever is called so."""
+
+
+def read(name: str) -> Any:
+    return json.loads((FOLDER / name).read_text("utf-8"))
+
+
+class TestFolder:
+    def test_its_files(self) -> None:
+        """Data that are read as such: nothing that runs when it is loaded."""
+        names = {path.name for path in FOLDER.iterdir()}
+        assert names == {CONFIG, WEIGHTS, WORDS, TRAINING, CARD}
+
+    def test_it_is_small(self) -> None:
+        assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= 8 * MEGABYTE
+
+    def test_it_says_where_it_comes_from(self) -> None:
+        assert read(TRAINING).keys() >= {"command", "commit", "corpus", "dev"}
+        assert (FOLDER / CARD).read_text("utf-8").startswith("# SI-RNN")
+
+    def test_it_is_calibrated_and_ranks_addressees(self) -> None:
+        assert read(CONFIG)["live"]["addressees"]["temperature"] > 0
+        assert towhom.load().saved.live_weights
+
+    def test_its_words(self) -> None:
+        words = read(WORDS)
+        assert len(set(words)) == len(words) > COMMON
+        assert NAME in words
+
+
+class TestAnswers:
+    def test_a_name_in_front(self) -> None:
+        session = towhom.load().session()
+        session.observe(Message("ada", "is the parser merged?"))
+        session.observe(Message("linus", "the docs are not"))
+        seen = session.observe(Message("grace", "ada: since noon"))
+        assert (seen.addressee, seen.how.value) == ("ada", "named")
+
+    def test_thanks_for_an_answer(self) -> None:
+        session = towhom.load().session()
+        session.observe(Message("ada", "is the parser merged?"))
+        session.observe(Message("linus", "who has the docs?"))
+        session.observe(Message("grace", "ada: since noon"))
+        assert session.observe(Message("ada", "great, thanks")).addressee == "grace"
+
+    def test_loaded_twice_it_answers_the_same(self) -> None:
+        chat = [Message("ada", "is it on?"), Message("bob", "yes"), Message("cyd", "ada: since noon")]
+        first, second = (
+            [session.observe(message) for message in chat]
+            for session in (towhom.load().session(), towhom.load().session())
+        )
+        assert first == second
+
+
+class TestImports:
+    def test_importing_towhom_loads_neither_numpy_nor_torch(self) -> None:
+        assert not {"numpy", "torch", "towhom.live"} & loaded_by("import towhom")
+
+    def test_it_runs_without_torch(self) -> None:
+        """Where torch cannot be imported at all."""
+        program = (
+            "import sys; sys.modules['torch'] = None\n"
+            "import towhom\n"
+            "session = towhom.load().session()\n"
+            "session.observe(towhom.Message('ada', 'tea?'))\n"
+            "print(session.observe(towhom.Message('bob', 'ada: yes')).addressee)\n"
+            "print(session.select('ada', ['fine', 'two'])[0].addressee)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == ("ada\nbob\n", "")
+
+    def test_it_does_not_look_for_torch(self) -> None:
+        loaded = loaded_by("import towhom; towhom.load().session().observe(towhom.Message('ada', 'tea?'))")
+        assert "towhom.runtime.sirnn" in loaded
+        assert not {"torch", "towhom.nn", "click", "rich"} & loaded
+
+
+@pytest.fixture(scope="module")
+def train() -> list[LinkedLog]:
+    return list(read_linked_logs(LOGS / "train"))
+
+
+@pytest.fixture(scope="module")
+def rare() -> set[str]:
+    return set(read(WORDS)[COMMON:]) - {NAME}
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="the logs are not there")
+class TestNicks:
+    """Beyond the commonest words, none that is somebody's nick in the logs that it was trained on."""
+
+    def test_of_a_speaker(self, train: list[LinkedLog], rare: set[str]) -> None:
+        """But for words that are said in many logs in which nobody is called so."""
+        logs = [*train, *read_linked_logs(LOGS / "dev")]
+        nicks: set[str] = set()
+        elsewhere: Counter[str] = Counter()
+        for log in logs:
+            messages = [message for message in log.lines if message.kind is Kind.MESSAGE]
+            here = {part for name in {message.speaker for message in messages} for part in name_parts(name)}
+            nicks |= here
+            elsewhere.update({word for message in messages for word in tokenize(message.text)} - here)
+        assert len(nicks) > 10_000
+        assert {word for word in rare & nicks if elsewhere[word] < 10} == set()
+
+    @pytest.mark.skipif(
+        "package" not in read(TRAINING), reason="an interim model: not made by towhom package"
+    )
+    def test_of_somebody_who_joins_or_is_called(self, train: list[LinkedLog], rare: set[str]) -> None:
+        nicks: set[str] = set()
+        called: Counter[str] = Counter()
+        uses: Counter[str] = Counter()
+        for message in (message for log in train for message in log.lines):
+            if message.kind is Kind.SYSTEM and message.text.strip():
+                nicks |= name_parts(message.text.split()[0])
+            elif message.kind is Kind.MESSAGE:
+                words = tokenize(message.text)
+                uses.update(words)
+                called.update(words[:1] if len(words) > 2 and words[1] == ":" else [])
+        assert len(nicks) > 10_000
+        assert rare & nicks == set()
+        assert {word for word in rare if called[word] > 0.5 * uses[word]} == set()
