@@ -27,10 +27,11 @@ from towhom.persistence import CONFIG
     "--dev-links", type=click.Path(exists=True, path_type=Path), required=True,
     help="The same, to calibrate `observe` and to measure.",
 )  # fmt: skip
+@click.option("--about", default="", help="What the card says about the data: where it is from, its licence.")
 @click.option("--seed", default=0, show_default=True, help="For all that is random.")
 @click.option("--force", is_flag=True, help="Replace a model that is there already.")
 def package(
-    model: Path, out: Path, folder: Path, links: Path, dev_links: Path, seed: int, force: bool
+    model: Path, out: Path, folder: Path, links: Path, dev_links: Path, about: str, seed: int, force: bool
 ) -> None:
     """Make of a trained MODEL one to run live, in the folder OUT: `towhom.load(OUT)`.
 
@@ -62,7 +63,7 @@ def package(
 
     measured = make_package(
         model, out, corpus=Corpus(folder), train=train, dev=dev, config=config,
-        data=(links, dev_links), progress=progress,
+        data=(links, dev_links), about=about, progress=progress,
     )  # fmt: skip
     for size, result in measured["select"].items():
         console.print(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from importlib.resources import files
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def make_package(
     dev: list[LinkedLog],
     config: RankerConfig,
     data: Iterable[Path] = (),
+    about: str = "",
     progress: Callable[[str], None] = lambda name: None,
 ) -> dict[str, Any]:
     """Write the model to run; returns what was measured.
@@ -51,6 +53,7 @@ def make_package(
         dev: More of them, to calibrate it and to measure.
         config: How the ranker is trained.
         data: What the record calls the chats.
+        about: What the card says about the data.
         progress: Called with the name of each chat that was followed.
 
     Raises:
@@ -79,7 +82,7 @@ def make_package(
             **result,
         },
     }
-    write_model(out, replace(saved, training=training), compact=True, card=_card(saved, result))
+    write_model(out, replace(saved, training=training), compact=True, card=_card(saved, result, about))
     return result
 
 
@@ -168,7 +171,7 @@ def _pairs(
     return as_scores(rows), np.concatenate(right), documents
 
 
-def _card(saved: SavedModel, measured: dict[str, Any]) -> str:
+def _card(saved: SavedModel, measured: dict[str, Any], about: str) -> str:
     """A page about the model, for people."""
     found = measured["addressees"]
     rows = [
@@ -178,6 +181,7 @@ def _card(saved: SavedModel, measured: dict[str, Any]) -> str:
     ]
     template = (files("towhom.training") / "card.md").read_text("utf-8")
     return template.format(
+        about=f"{fill(about, 118)}\n\n" if about else "",
         title=SYSTEMS[saved.system].title,
         context=saved.context,
         words=f"{len(saved.vocabulary.words):,}",
