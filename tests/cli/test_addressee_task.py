@@ -201,3 +201,10 @@ class TestDefaultOnACorpus:
         assert found["against"]["model"] == "default"
         alone = json.loads(run("evaluate", "default", *data, "--context", "15").stdout)
         assert found["against"]["adr"] == alone["adr"]
+
+
+def test_a_record(run: Run, links: Path, tmp_path: Path) -> None:
+    run("evaluate", "nobody", "--task", "addressee", "--data", links, "--out", tmp_path / "record.json")
+    record = json.loads((tmp_path / "record.json").read_text("utf-8"))
+    assert record["accuracy"] == measured(run, "nobody", links)["accuracy"]
+    assert {"command", "date", "versions", "data"} < record.keys()

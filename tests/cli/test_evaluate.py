@@ -169,3 +169,11 @@ class TestErrors:
     def test_a_folder_that_is_no_corpus(self, run: Run, tmp_path: Path) -> None:
         for data in (tmp_path, f"{tmp_path}:dev"):
             assert "this is no corpus" in run("evaluate", "chance", "--data", data, code=1).stderr
+
+
+def test_a_record(run: Run, dev: str, tmp_path: Path) -> None:
+    run("evaluate", "recent-tfidf", "--data", dev, "--out", tmp_path / "record.json")
+    record = json.loads((tmp_path / "record.json").read_text("utf-8"))
+    measured = json.loads(run("evaluate", "recent-tfidf", "--data", dev, "--json").stdout)
+    assert {key: record[key] for key in measured} == measured
+    assert {"command", "date", "versions", "data"} < record.keys()

@@ -20,9 +20,12 @@ from towhom.evaluation.addressees import (
     follow_model,
 )
 from towhom.evaluation.reply_links import read_linked_logs
+from towhom.records import circumstances, describe_data, write_record
 
 
-def evaluate_addressees(system: str, data: str, *, as_json: bool, figures: Path | None) -> None:
+def evaluate_addressees(
+    system: str, data: str, *, as_json: bool, figures: Path | None, out: Path | None
+) -> None:
     """Measure a model, or a baseline by name, beside all baselines."""
     if system not in BASELINES and system != DEFAULT_MODEL and not Path(system).exists():
         known = ", ".join((*BASELINES, DEFAULT_MODEL))
@@ -47,10 +50,13 @@ def evaluate_addressees(system: str, data: str, *, as_json: bool, figures: Path 
 
         for path in plot_addressees(figures, found):
             Console(stderr=True, soft_wrap=True).print(str(path), markup=False)
+    short = ("accuracy", "interval", "names_nobody")
+    baselines = {name: {key: results[name][key] for key in short} for name in BASELINES}
+    record = {"task": "addressee", "model": system, **found, "baselines": baselines}
+    if out is not None:
+        write_record(out, {**circumstances(), "data": describe_data([data]), **record})
     if as_json:
-        short = ("accuracy", "interval", "names_nobody")
-        baselines = {name: {key: results[name][key] for key in short} for name in BASELINES}
-        echo_json({"task": "addressee", "model": system, **found, "baselines": baselines})
+        echo_json(record)
         return
     _show(results, system, Console(highlight=False))
 

@@ -27,6 +27,7 @@ from towhom.evaluation.significance import compare
 from towhom.evaluation.summary import describe
 from towhom.models.base import Selector
 from towhom.models.registry import SYSTEMS, baseline
+from towhom.records import circumstances, write_record
 from towhom.selection import Rule
 
 _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
@@ -54,6 +55,7 @@ _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
     "(--data: logs with reply links, NAME.txt and NAME.links).",
 )
 @click.option("--figures", type=FOLDER, help="Write figures of the addressee task to this folder.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run.")
 @click.option("--json", "as_json", is_flag=True, help="For machines, with the breakdowns.")
 def evaluate(
     system: str,
@@ -64,6 +66,7 @@ def evaluate(
     against: str | None,
     task: str,
     figures: Path | None,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Measure MODEL: a folder that `towhom train` made, or `default`, the model that comes with towhom.
@@ -79,7 +82,7 @@ def evaluate(
             raise click.UsageError(f"the task addressee has no use for {', '.join(unused)}")
         from towhom.cli.addressee_task import evaluate_addressees
 
-        evaluate_addressees(system, data, as_json=as_json, figures=figures)
+        evaluate_addressees(system, data, as_json=as_json, figures=figures, out=out)
         return
     if figures is not None:
         raise click.UsageError(
@@ -93,6 +96,8 @@ def evaluate(
     result = {**describe(outcomes), "candidates": chosen}
     if other is not None:
         result["against"] = {**summary(other), "model": against, "comparison": _comparison(outcomes, other)}
+    if out is not None:
+        write_record(out, {**circumstances(), "data": corpus.manifest["hash"], **result})
     if as_json:
         echo_json(result)
         return
