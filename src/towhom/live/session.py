@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -199,9 +199,8 @@ class Session:
         """Give messages their embeddings, all at once; those that have one keep it."""
         new = [said for said in messages if said.state is None]
         if new:
-            offsets = np.zeros(len(new) + 1, np.int64)
-            np.cumsum([len(said.tokens) for said in new], out=offsets[1:])
-            states = self.model.runtime.encode_utterances(np.concatenate([s.tokens for s in new]), offsets)
+            tokens = np.concatenate([said.tokens for said in new])
+            states = self.model.runtime.encode_utterances(tokens, _offsets(new))
             for said, state in zip(new, states, strict=True):
                 said.state = state.copy()  # not a view: it would keep all the others alive
 
@@ -235,33 +234,29 @@ class Session:
     ) -> tuple[Questions, NDArray[np.float32], list[str]]:
         """One question for the model, as `Batcher` makes them; embeddings; names, the responder's first."""
         context = self._context()
-        numbers = {responder: 0}
+        numbers: dict[str | None, int] = {responder: 0}
         for said in reversed(context):
             numbers.setdefault(said.speaker, len(numbers))
         for other in others:  # who is named but has not spoken of late has only listened
             if other is not None:
                 numbers.setdefault(other, len(numbers))
         sender = [numbers[said.speaker] for said in context]
-        addressee = [
-            NOBODY if said.addressee in (None, said.speaker) else numbers.get(said.addressee or "", NOBODY)
-            for said in context
-        ]
+        named = [numbers.get(said.addressee, NOBODY) for said in context]
+        addressee = [NOBODY if to == sdr else to for to, sdr in zip(named, sender, strict=True)]
         utterances = context + drafts
-        lengths = [len(said.tokens) for said in utterances]
-        offsets = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
         questions = Questions(
             tokens=np.concatenate([said.tokens for said in utterances]),
-            offsets=offsets,
+            offsets=_offsets(utterances),
             context=np.arange(len(context), dtype=np.int32)[None],
-            sender=np.array([sender], np.int32).reshape(1, -1),
-            addressee=np.array([addressee], np.int32).reshape(1, -1),
+            sender=np.array([sender], np.int32),
+            addressee=np.array([addressee], np.int32),
             participants=np.array([len(numbers)], np.int32),
             candidates=np.arange(len(context), len(utterances), dtype=np.int32)[None],
             speakers_so_far=np.array([max(len(self.people.names), 1)], np.int32),
         )
-        states = np.stack([said.state for said in utterances if said.state is not None])
-        return questions, states, list(numbers)
+        states = np.concatenate([said.state for said in utterances if said.state is not None])
+        states = states.reshape(len(utterances), -1)
+        return questions, states, [name for name in numbers if name is not None]
 
     def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
         """Everybody who may be meant by a message that is about to be said, and how likely each is."""
@@ -271,7 +266,7 @@ class Session:
         before = logits.addressee[0]
         given = before if logits.addressee_given is None else logits.addressee_given[0, 0]
         # Within what `exp` can take; scores of a trained model are far from it.
-        before, given = np.clip(before, -_LARGEST, _LARGEST), np.clip(given, -_LARGEST, _LARGEST)
+        before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
         model = dict(zip(names[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         weight = self.model.word_weights
         rare = [word for word in said.words if weight.get(word, 1.0) > _NAME_LIKE]
@@ -380,6 +375,11 @@ def _ranked(said: Said, found: Features, probabilities: NDArray[np.float64]) -> 
     named = None if said.addressee == said.speaker else said.addressee
     every.sort(key=lambda each: (named is None or each.name != named, -each.probability))
     return tuple(every)
+
+
+def _offsets(messages: list[Said]) -> NDArray[np.int64]:
+    """Where each of some messages begins, if their tokens stand one after the other."""
+    return np.array([0, *accumulate(len(said.tokens) for said in messages)], np.int64)
 
 
 def _seconds(time: datetime | None) -> float | None:
