@@ -95,7 +95,7 @@ def plot_addressees(folder: Path, result: dict[str, Any]) -> list[Path]:
     curve.legend(loc="lower left", fontsize=8)
     diagram.plot([0, 1], [0, 1], color="0.7", linewidth=1)
     for key, label in (("calibration", "all messages"), ("calibration_names_nobody", "that name nobody")):
-        bins = result[key]["bins"]
+        bins = [each for each in result[key]["bins"] if each["samples"] >= _FEW]
         error = result[key]["error"]
         diagram.plot(
             [b["said"] for b in bins],
