@@ -233,3 +233,12 @@ class TestScoresOfAnySize:
         session = Model(saved).session()
         talk(session, "ada> tea", "bob> milk", "cyd> ada: the door", "ada> thanks")
         assert session.is_for("bob").probability >= 0
+
+
+@pytest.mark.parametrize("front", ["", "bob: "])
+def test_a_long_message_is_shown_in_whole(ruled: Model, front: str) -> None:
+    session = ruled.session()
+    talk(session, "bob> tea")
+    text = "milk " * 5000 + "end"
+    assert session.observe(Message("ada", front + text)).message.text == text
+    assert len(session._past[-1].text) < 5000

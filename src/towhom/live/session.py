@@ -73,9 +73,11 @@ class Session:
                 for name, p in zip((*found.names, None), probabilities, strict=True)
                 if p >= _KEPT
             }
-            if said.text != message.text or said.addressee != message.addressee:
+            if said.addressee != message.addressee:
+                # What was cut off in front; a long message is kept in part, and shown in whole.
+                text = message.text[len(message.text[:_LONGEST]) - len(said.text) :]
                 message = Message(
-                    message.speaker, said.text, said.addressee, message.time, message.id,
+                    message.speaker, text, said.addressee, message.time, message.id,
                     message.reply_to, message.kind, message.channel, message.line,
                 )  # fmt: skip
             self._last = self._observation(message, said, found, probabilities)
