@@ -123,8 +123,8 @@ class Session:
             drafts = [self._said(responder, candidate, None, None) for candidate in candidates]
             self._encode(drafts)
             to = [None if draft.addressee == responder else draft.addressee for draft in drafts]
-            questions, states, names = self._questions(responder, drafts, others=to)
-            allowed = self._allowed(names, to)
+            questions, utterances, names = self._questions(responder, drafts, others=to)
+            allowed, states = self._allowed(names, to), _states(utterances)
         scores = self.model.runtime.score_encoded(questions, states)
         pairs = self.model.pair_probabilities(scores, allowed)
         found = [
@@ -233,8 +233,8 @@ class Session:
 
     def _questions(
         self, responder: str, drafts: list[Said], others: Sequence[str | None] = ()
-    ) -> tuple[Questions, NDArray[np.float32], list[str]]:
-        """One question for the model, as `Batcher` makes them; embeddings; names, the responder's first."""
+    ) -> tuple[Questions, list[Said], list[str]]:
+        """One question for the model, as `Batcher` makes them; its utterances; names, the responder's first."""
         context = self._context()
         numbers: dict[str | None, int] = {responder: 0}
         for said in reversed(context):
@@ -256,15 +256,13 @@ class Session:
             candidates=np.arange(len(context), len(utterances), dtype=np.int32)[None],
             speakers_so_far=np.array([max(len(self.people.names), 1)], np.int32),
         )
-        states = np.concatenate([said.state for said in utterances if said.state is not None])
-        states = states.reshape(len(utterances), -1)
-        return questions, states, [name for name in numbers if name is not None]
+        return questions, utterances, [name for name in numbers if name is not None]
 
     def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
         """Everybody who may be meant by a message that is about to be said, and how likely each is."""
         self._encode([said])
-        questions, states, names = self._questions(said.speaker, [said])
-        logits = self.model.runtime.logits(questions, states)
+        questions, utterances, names = self._questions(said.speaker, [said])
+        logits = self.model.runtime.logits(questions, _states(utterances))
         before = logits.addressee[0]
         given = before if logits.addressee_given is None else logits.addressee_given[0, 0]
         # Within what `exp` can take; scores of a trained model are far from it.
@@ -377,6 +375,12 @@ def _ranked(said: Said, found: Features, probabilities: NDArray[np.float64]) -> 
     named = None if said.addressee == said.speaker else said.addressee
     every.sort(key=lambda each: (named is None or each.name != named, -each.probability))
     return tuple(every)
+
+
+def _states(utterances: list[Said]) -> NDArray[np.float32]:
+    """(U, H) Embeddings of messages that have been encoded."""
+    states = np.concatenate([said.state for said in utterances if said.state is not None])
+    return states.reshape(len(utterances), -1)
 
 
 def _offsets(messages: list[Said]) -> NDArray[np.int64]:
