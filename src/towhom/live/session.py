@@ -234,7 +234,7 @@ class Session:
     def _questions(
         self, responder: str, drafts: list[Said], others: Sequence[str | None] = ()
     ) -> tuple[Questions, list[Said], list[str]]:
-        """One question for the model, as `Batcher` makes them; its utterances; names, the responder's first."""
+        """One question for the model, as `Batcher` makes them; its utterances; names, the responder first."""
         context = self._context()
         numbers: dict[str | None, int] = {responder: 0}
         for said in reversed(context):
