@@ -32,12 +32,14 @@ def corpus(write_log: LogWriter, tmp_path: Path) -> Path:
     return tmp_path / "corpus"
 
 
-def test_logs_corpora_and_baselines_need_no_extra(corpus: Path, write_log: LogWriter) -> None:
+def test_logs_corpora_and_running_a_model_need_no_extra(corpus: Path, write_log: LogWriter) -> None:
     for arguments in (
         ("demo",),
         ("read", write_log()),
         ("corpus", "stats", corpus),
+        ("who", write_log()),
         ("evaluate", "direct-recent-tfidf", "--data", f"{corpus}:dev"),
+        ("evaluate", "default", "--data", f"{corpus}:dev"),
         ("cases", "recent-tfidf", "--sample", "0", "--data", f"{corpus}:train"),
     ):
         done = run(*arguments)
@@ -52,9 +54,22 @@ def test_logs_corpora_and_baselines_need_no_extra(corpus: Path, write_log: LogWr
         (["vectors", "{corpus}", "{new}", "--train"], "vectors"),
         (["train", "{new}", "--corpus", "{corpus}", "--vectors", "{corpus}"], "train"),
         (["bench", "train", "--corpus", "{corpus}", "--vectors", "{corpus}"], "train"),
-        (["evaluate", "{corpus}", "--data", "{corpus}:dev"], "train"),
+        (
+            [
+                "package",
+                "{corpus}",
+                "{new}",
+                "--corpus",
+                "{corpus}",
+                "--links",
+                "{corpus}",
+                "--dev-links",
+                "{corpus}",
+            ],
+            "train",
+        ),
     ],
-    ids=["export", "vectors", "train", "bench", "evaluate"],
+    ids=["export", "vectors", "train", "bench", "package"],
 )
 def test_what_needs_an_extra_names_it(command: list[str], extra: str, corpus: Path, tmp_path: Path) -> None:
     done = run(*(part.format(corpus=corpus, new=tmp_path / "new") for part in command))
