@@ -1,0 +1,23 @@
+"""`towhom.load`, apart from what it loads: `import towhom` needs no NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from towhom.live import Model
+
+
+def load(folder: str | Path | None = None) -> Model:
+    """A model to follow channels with.
+
+    Args:
+        folder: What `towhom train` or `towhom package` made; None for the model that comes with towhom.
+
+    Raises:
+        ModelFormatError: The folder is no model, or one of another version.
+    """
+    from towhom.live.model import load_live
+
+    return load_live(folder)
