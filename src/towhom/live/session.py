@@ -32,6 +32,14 @@ FORMAT, VERSION = "towhom-session", 1
 _SPOKEN = (Kind.MESSAGE, Kind.ACTION, Kind.NOTICE)
 _KEPT = 0.05
 """Probabilities below this are not remembered."""
+_LONGEST = 4000
+"""Characters of a message that are kept: far more than the words that a model reads."""
+_LARGEST = 50.0
+"""Scores are cut off there, within what `exp` can take; those of a trained model are far from it."""
+_NAME_LIKE = 0.7
+"""A name is recognised inside a text only if it is no more common a word than this."""
+_TELLING = 0.4
+"""Words with less weight than this are in every other message."""
 
 
 class Session:
@@ -265,7 +273,6 @@ class Session:
         logits = self.model.runtime.logits(questions, _states(utterances))
         before = logits.addressee[0]
         given = before if logits.addressee_given is None else logits.addressee_given[0, 0]
-        # Within what `exp` can take; scores of a trained model are far from it.
         before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
         model = dict(zip(names[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         weight = self.model.word_weights
@@ -358,15 +365,6 @@ class Session:
                 How(last["how"]),
                 str(last["reason"]),
             )
-
-
-_LONGEST = 4000
-"""Characters of a message that are kept: far more than the words that a model reads."""
-_LARGEST = 50.0
-_NAME_LIKE = 0.7
-"""A name is recognised inside a text only if it is no more common a word than this."""
-_TELLING = 0.4
-"""Words with less weight than this are in every other message."""
 
 
 def _ranked(said: Said, found: Features, probabilities: NDArray[np.float64]) -> tuple[Addressee, ...]:
