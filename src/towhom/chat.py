@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 
@@ -22,6 +22,15 @@ class Kind(StrEnum):
     """`speaker` is called `text` from now on."""
     DAY = "day"
     """A new day begins, at `time`: where one document ends and the next starts."""
+
+
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def seconds_since_1970(time: datetime) -> float:
+    """A time without a zone counts as UTC, since only differences matter."""
+    return (time - (_EPOCH if time.tzinfo is None else _EPOCH_UTC)).total_seconds()
 
 
 @dataclass(frozen=True, slots=True)

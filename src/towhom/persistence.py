@@ -135,6 +135,16 @@ def compacted(saved: SavedModel) -> SavedModel:
     return replace(saved, vocabulary=ModelVocabulary(saved.vocabulary.words, matrix))
 
 
+def check_replaceable(folder: Path) -> None:
+    """Make sure that writing a model there destroys nothing but a model.
+
+    Raises:
+        ConfigError: Something else is there.
+    """
+    if folder.exists() and not (folder / CONFIG).exists():
+        raise ConfigError(f"{folder}: is there already and is no model; choose another folder")
+
+
 def load_model(folder: str | Path) -> SavedModel:
     """Read a model folder.
 

@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from towhom import load
-from towhom.cli.options import DEFAULT_MODEL, echo_json
+from towhom.cli.options import echo_json, named_model
+from towhom.corpus.store import is_corpus
 from towhom.errors import TowhomError
 from towhom.evaluation.addressees import (
     BASELINES,
@@ -27,10 +27,8 @@ def evaluate_addressees(
     system: str, data: str, *, as_json: bool, figures: Path | None, out: Path | None
 ) -> None:
     """Measure a model, or a baseline by name, beside all baselines."""
-    if system not in BASELINES and system != DEFAULT_MODEL and not Path(system).exists():
-        known = ", ".join((*BASELINES, DEFAULT_MODEL))
-        raise TowhomError(f"{system}: there is no such model folder, nor anything of this name ({known})")
-    if Path(data).is_dir() and (Path(data) / "manifest.json").is_file():
+    model = None if system in BASELINES else named_model(system, BASELINES)
+    if is_corpus(Path(data)):
         raise click.UsageError(
             "a corpus has no reply links; --data must be logs with .links files beside them"
         )
@@ -39,8 +37,7 @@ def evaluate_addressees(
         name: describe_addressees(follow_logs(follow_baseline(name), logs, resolved=True))
         for name in BASELINES
     }
-    if system not in BASELINES:
-        model = load(None if system == DEFAULT_MODEL else system)
+    if model is not None:
         results[system] = describe_addressees(follow_logs(follow_model(model), logs))
     found = results[system]
     if not found["messages"]:

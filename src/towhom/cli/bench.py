@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from towhom.cli.options import FOLDER, LOGS, MODEL, echo_json
+from towhom.cli.options import FOLDER, LOGS, echo_json, model_option, record_option
 from towhom.corpus import Corpus
 from towhom.errors import LogError
 from towhom.extras import require
@@ -34,7 +34,7 @@ def bench() -> None:
 @click.option("--context", default=15, show_default=True, help="T, messages of context.")
 @click.option("--batch", default=128, show_default=True, help="Samples of a batch.")
 @click.option("--rounds", default=10, show_default=True, help="How often each takes its turn.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run.")
+@record_option
 def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None:
     """Samples a second in training and prediction, beside the plain computation and the matmul peak."""
     require("torch", extra="train", purpose="training")
@@ -47,7 +47,7 @@ def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None
 
 
 @bench.command()
-@click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
+@model_option
 @click.option("--log", type=LOGS, help="A chat to follow.  [default: the one that comes with towhom]")
 @click.option(
     "--rounds",
@@ -63,7 +63,7 @@ def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None
     show_default=True,
     help="Channels at once, for their memory.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run.")
+@record_option
 def live(model: Path | None, log: str | None, rounds: int, channels: int, out: Path | None) -> None:
     """Latency of observe and select, memory of a channel, time to the first answer; beside torch."""
     from towhom import load

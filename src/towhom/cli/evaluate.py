@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from towhom import load
-from towhom.cli.options import DEFAULT_MODEL, FOLDER, echo_json
+from towhom.cli.options import FOLDER, echo_json, named_model, record_option
 from towhom.corpus import Corpus, Split, build_corpus
-from towhom.errors import CorpusError, TowhomError
+from towhom.errors import CorpusError
 from towhom.evaluation.evaluator import evaluate as run
 from towhom.evaluation.evaluator import summary
 from towhom.evaluation.metrics import METRICS, Outcomes
@@ -55,7 +54,7 @@ _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
     "(--data: logs with reply links, NAME.txt and NAME.links).",
 )
 @click.option("--figures", type=FOLDER, help="Write figures of the addressee task to this folder.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run.")
+@record_option
 @click.option("--json", "as_json", is_flag=True, help="For machines, with the breakdowns.")
 def evaluate(
     system: str,
@@ -146,10 +145,7 @@ def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.in
     """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
     if name in _BASELINES:
         return baseline(name, corpus), 15, None
-    if name != DEFAULT_MODEL and not Path(name).exists():
-        known = ", ".join((*_BASELINES, DEFAULT_MODEL))
-        raise TowhomError(f"{name}: there is no such model folder, nor anything of this name ({known})")
-    saved = load(None if name == DEFAULT_MODEL else name).saved
+    saved = named_model(name, _BASELINES).saved
     selector = saved.model if find_spec("torch") else saved.runtime
     return selector, saved.context, saved.vocabulary.ids(list(corpus.vocabulary.words))
 

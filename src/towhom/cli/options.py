@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
+from towhom import load
 from towhom.chat import Kind
+from towhom.errors import TowhomError
 from towhom.readers import READERS, Report
+
+if TYPE_CHECKING:
+    from towhom.live import Model
 
 _SHOWN = 5
 
@@ -24,6 +29,22 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 DEFAULT_MODEL = "default"
 """What the model that comes with towhom is called."""
 MODEL = click.Path(file_okay=False, exists=True, path_type=Path)
+
+
+def named_model(name: str, others: Iterable[str]) -> Model:
+    """The model of a folder, or the one that comes with towhom.
+
+    Args:
+        name: A folder, or `DEFAULT_MODEL`.
+        others: What else could have been meant, for the error.
+
+    Raises:
+        TowhomError: There is nothing of this name.
+    """
+    if name != DEFAULT_MODEL and not Path(name).exists():
+        known = ", ".join((*others, DEFAULT_MODEL))
+        raise TowhomError(f"{name}: there is no such model folder, nor anything of this name ({known})")
+    return load(None if name == DEFAULT_MODEL else name)
 
 
 def _all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -48,6 +69,13 @@ format_options = _all_of(
     ),
 )
 """How logs are read."""
+
+model_option = click.option(
+    "--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]"
+)
+record_option = click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run."
+)
 
 reading_options = _all_of(
     format_options,

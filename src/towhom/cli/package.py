@@ -8,15 +8,15 @@ import click
 from rich.console import Console
 from rich.progress import track
 
-from towhom.cli.options import FOLDER
+from towhom.cli.options import FOLDER, MODEL
 from towhom.corpus import Corpus
 from towhom.errors import ConfigError
 from towhom.extras import require
-from towhom.persistence import CONFIG
+from towhom.persistence import check_replaceable
 
 
 @click.command()
-@click.argument("model", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.argument("model", type=MODEL)
 @click.argument("out", type=FOLDER)
 @click.option("--corpus", "folder", type=FOLDER, required=True, help="Its dev part calibrates `select`.")
 @click.option(
@@ -38,8 +38,7 @@ def package(
     Word vectors are stored in 8 bits. A ranker of addressees is trained on human reply links, and all
     probabilities are calibrated. training.json says how good it is, README.md what it is for.
     """
-    if out.exists() and not (out / CONFIG).exists():
-        raise ConfigError(f"{out}: is there already and is no model; choose another folder")
+    check_replaceable(out)
     if out.exists() and not force:
         raise ConfigError(f"{out}: is there already; --force replaces it")
     require("torch", extra="train", purpose="training the ranker of addressees")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import TextIO
 
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from towhom import load
-from towhom.cli.options import LOGS, MODEL, echo_json, format_options, kept_kinds
+from towhom.cli.options import LOGS, echo_json, format_options, kept_kinds, model_option
 from towhom.errors import LogError, SessionError
 from towhom.live import Selection, Session
 from towhom.readers import Report, read_messages
@@ -32,7 +33,7 @@ from towhom.readers import Report, read_messages
 )
 @click.option("--channel", help="Which one, if LOG holds several.")
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="How many pairs to show.")
-@click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
+@model_option
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def select(
     log: str,
@@ -93,13 +94,10 @@ def _session_after(
     log: str, model: Path | None, format: str | None, strict: bool, keep: tuple[str, ...], channel: str | None
 ) -> Session:
     """A session that has followed a channel to its end."""
-    loaded = load(model)
     kinds = kept_kinds(keep)
-    sessions: dict[str | None, Session] = {}
+    sessions = defaultdict[str | None, Session](load(model).session)
     for message in read_messages(log, format=format, report=Report(strict=strict)):
         if message.kind in kinds and channel in (None, message.channel):
-            if message.channel not in sessions:
-                sessions[message.channel] = loaded.session()
             sessions[message.channel].observe(message)
     if not sessions:
         where = f"no message of channel {channel}" if channel else "no message"

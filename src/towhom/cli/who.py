@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from towhom import load
-from towhom.cli.options import LOGS, MODEL, format_options, kept_kinds, show_report
+from towhom.cli.options import LOGS, format_options, kept_kinds, model_option, show_report
 from towhom.cli.show import Palette
 from towhom.errors import LogError
 from towhom.files import atomic_file
@@ -29,7 +30,7 @@ _ALTERNATIVES = 5
 @click.command()
 @click.argument("log", type=LOGS)
 @format_options
-@click.option("--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]")
+@model_option
 @click.option("--for", "name", metavar="NAME", help="Only messages that are for NAME.")
 @click.option("--alias", "aliases", multiple=True, help="Another name that NAME is called by.")
 @click.option(
@@ -92,15 +93,17 @@ def _observations(
 ) -> Iterator[Observation]:
     """Every message with its addressee; each channel is a session of its own."""
     kinds = kept_kinds(keep)
-    sessions: dict[str | None, Session] = {}
+
+    def start() -> Session:
+        session = model.session()
+        if name is not None:
+            session.introduce(name, *aliases)
+        return session
+
+    sessions = defaultdict[str | None, Session](start)
     for message in read_messages(log, format=format, report=report):
         if message.kind in kinds:
-            session = sessions.get(message.channel)
-            if session is None:
-                session = sessions[message.channel] = model.session()
-                if name is not None:
-                    session.introduce(name, *aliases)
-            yield session.observe(message)
+            yield sessions[message.channel].observe(message)
 
 
 def _is_for(observation: Observation, name: str, aliases: tuple[str, ...], threshold: float) -> bool:

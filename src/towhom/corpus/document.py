@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towhom.addressing import resolve_addressees
-from towhom.chat import Kind, Message
+from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.corpus.candidates import document_generator, draw_candidates
 from towhom.readers import Document, Report
 from towhom.readers.reference import Reference, ReferenceLine
 from towhom.text.tokenizer import tokenize
 
 NO_TIME = np.iinfo(np.int64).min
-_EPOCH = datetime(1970, 1, 1)
-_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +229,7 @@ def _samples(parts: _MessageColumns) -> tuple[NDArray[np.int64], NDArray[np.int3
 
 
 def _seconds(messages: Sequence[Message]) -> list[int]:
-    """Seconds since 1970; a time without a zone counts as UTC, since only differences matter."""
+    """Whole seconds since 1970 of each, or `NO_TIME`."""
     result = []
     last: datetime | None = None
     seconds = NO_TIME
@@ -239,9 +237,6 @@ def _seconds(messages: Sequence[Message]) -> list[int]:
         time = message.time
         if time is not last:  # lines of one minute share one object
             last = time
-            if time is None:
-                seconds = NO_TIME
-            else:
-                seconds = int((time - (_EPOCH if time.tzinfo is None else _EPOCH_UTC)).total_seconds())
+            seconds = NO_TIME if time is None else int(seconds_since_1970(time))
         result.append(seconds)
     return result

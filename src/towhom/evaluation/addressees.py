@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from towhom.chat import Kind, Message
+from towhom.chat import Message
 from towhom.evaluation.calibration import reliability
-from towhom.evaluation.reply_links import LinkedLog
+from towhom.evaluation.reply_links import WARM_UP, LinkedLog
 from towhom.evaluation.significance import bootstrap
 from towhom.live import Addressee, Model
 
@@ -92,7 +92,7 @@ def follow_logs(
     logs: Iterable[LinkedLog],
     *,
     resolved: bool = False,
-    warm_up: int = 200,
+    warm_up: int = WARM_UP,
     progress: Callable[[str], None] = lambda name: None,
 ) -> list[Outcome]:
     """What is answered about every annotated message, each channel from its own start.
@@ -107,11 +107,7 @@ def follow_logs(
     outcomes = []
     for document, log in enumerate(logs):
         take = follow()
-        first = min(log.truth, default=0) - warm_up
-        for message in log.lines:
-            line = message.line if message.line is not None else -1
-            if message.kind is not Kind.MESSAGE or line < first:
-                continue
+        for line, message in log.messages(warm_up):
             if resolved and line in log.named:
                 message = Message(message.speaker, message.text, log.named[line], message.time, line=line)
             ranked = take(message)

@@ -18,6 +18,8 @@ from towhom.errors import LogError
 from towhom.readers import Report, find_logs
 
 SUFFIX = ".links"
+WARM_UP = 200
+"""Lines before the first annotated one that are gone through as well: more than a session remembers."""
 _NOT_SAID = (Kind.SYSTEM, Kind.RENAME, Kind.DAY)
 
 
@@ -40,6 +42,13 @@ class LinkedLog:
         """By line, who is named in it, by the rule of the protocol."""
         resolved = resolve_addressees(self.lines)
         return {m.line: m.addressee for m in resolved if m.line is not None and m.addressee is not None}
+
+    def messages(self, warm_up: int = WARM_UP) -> Iterator[tuple[int, Message]]:
+        """The messages with their lines, from some lines before the first that is annotated."""
+        first = min(self.truth, default=0) - warm_up
+        for message in self.lines:
+            if message.kind is Kind.MESSAGE and message.line is not None and message.line >= first:
+                yield message.line, message
 
     @cached_property
     def truth(self) -> dict[int, frozenset[str | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import as_file, files
 from math import exp
@@ -17,7 +18,7 @@ from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Said
 from towhom.live.calibration import Calibration
 from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
-from towhom.selection import Rule, Scores
+from towhom.selection import Scores
 from towhom.text.vocabulary import UNKNOWN_ID
 
 
@@ -32,11 +33,7 @@ class Model:
         self.saved = saved
         self.context = saved.context
         self.runtime = saved.runtime
-        self.word_ids = {word: place for place, word in enumerate(saved.vocabulary.words, 1)}
-        self.fingerprint = blake2b(
-            "\n".join(saved.vocabulary.words).encode("utf-8", "replace"), digest_size=8
-        ).hexdigest()
-        """Of the words: token ids mean the same in two models that have the same."""
+        self.word_ids = saved.vocabulary.places
         self.unknown_id = UNKNOWN_ID
         self.name_id = self.word_ids.get(NAME, UNKNOWN_ID)
         # The words come in the order of their frequency: what is rare tells more.
@@ -53,6 +50,12 @@ class Model:
         self._ranker: AddresseeRanker | None = None
         if saved.live_weights:
             self._ranker = AddresseeRanker(saved.live_weights)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the words: token ids mean the same in two models that have the same."""
+        words = "\n".join(self.saved.vocabulary.words).encode("utf-8", "replace")
+        return blake2b(words, digest_size=8).hexdigest()
 
     def session(self) -> Session:
         """A new channel."""
@@ -89,11 +92,7 @@ class Model:
             scores: What the system says.
             allowed: (P, C) Which pairs there may be; the first row is for nobody, where nobody is there.
         """
-        joint = scores.pairs(self.runtime.rule)[0]
-        if self.runtime.rule is Rule.JOINT_LOG:
-            joint = np.exp(joint)
-        joint[0] = scores.response[0]
-        logarithms = np.where(allowed, np.log(np.maximum(joint, 1e-300)), -np.inf)
+        logarithms = np.where(allowed, scores.logarithms(self.runtime.rule)[0], -np.inf)
         probabilities = self._pairs(logarithms.reshape(-1)).reshape(allowed.shape)
         result: NDArray[np.float64] = np.where(allowed, probabilities, -1.0)
         return result

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.batching import NOBODY, Questions
-from towhom.chat import Kind, Message
+from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.errors import SessionError
 from towhom.files import atomic_file
 from towhom.live.addressees import NO_TOKENS, REACH, Features, ModelScores, Said, features
@@ -132,7 +132,7 @@ class Session:
             self._encode(drafts)
             to = [None if draft.addressee == responder else draft.addressee for draft in drafts]
             questions, utterances, names = self._questions(responder, drafts, others=to)
-            allowed, states = self._allowed(names, to), _states(utterances)
+            allowed, states = _allowed(utterances[: -len(drafts)], names, to), _states(utterances)
         scores = self.model.runtime.score_encoded(questions, states)
         pairs = self.model.pair_probabilities(scores, allowed)
         found = [
@@ -186,7 +186,7 @@ class Session:
             addressee = self.people.known_as(addressee) or addressee
         else:
             addressee, text = self.people.named_in_front(text) or (None, text)
-        said = Said(speaker, text, addressee, _seconds(time))
+        said = Said(speaker, text, addressee, None if time is None else seconds_since_1970(time))
         self._tokenize(said)
         return said
 
@@ -288,20 +288,6 @@ class Session:
         )
         return found, self.model.rank(found, said, model)
 
-    def _allowed(self, names: list[str], to: list[str | None]) -> NDArray[np.bool_]:
-        """(P, C) Which pairs there may be: a candidate that names somebody is for them.
-
-        The responder's row, the first, stands for nobody: where nobody else is there.
-        """
-        spoke = {said.speaker for said in self._context()}
-        # Who has not spoken is there only because a candidate names them.
-        others = [name in spoke for name in names[1:]]
-        allowed = np.repeat(np.array([[not any(others)], *([each] for each in others)]), len(to), axis=1)
-        for place, who in enumerate(to):
-            if who is not None:
-                allowed[:, place] = [name == who for name in names]
-        return allowed
-
     def _observation(
         self, message: Message, said: Said, found: Features, probabilities: NDArray[np.float64]
     ) -> Observation:
@@ -375,6 +361,21 @@ def _ranked(said: Said, found: Features, probabilities: NDArray[np.float64]) -> 
     return tuple(every)
 
 
+def _allowed(context: list[Said], names: list[str], to: list[str | None]) -> NDArray[np.bool_]:
+    """(P, C) Which pairs there may be: a candidate that names somebody is for them.
+
+    The responder's row, the first, stands for nobody: where nobody else is there.
+    """
+    spoke = {said.speaker for said in context}
+    # Who has not spoken is there only because a candidate names them.
+    others = [name in spoke for name in names[1:]]
+    allowed = np.repeat(np.array([[not any(others)], *([each] for each in others)]), len(to), axis=1)
+    for place, who in enumerate(to):
+        if who is not None:
+            allowed[:, place] = [name == who for name in names]
+    return allowed
+
+
 def _states(utterances: list[Said]) -> NDArray[np.float32]:
     """(U, H) Embeddings of messages that have been encoded."""
     states = np.concatenate([said.state for said in utterances if said.state is not None])
@@ -384,16 +385,6 @@ def _states(utterances: list[Said]) -> NDArray[np.float32]:
 def _offsets(messages: list[Said]) -> NDArray[np.int64]:
     """Where each of some messages begins, if their tokens stand one after the other."""
     return np.array([0, *accumulate(len(said.tokens) for said in messages)], np.int64)
-
-
-def _seconds(time: datetime | None) -> float | None:
-    """Seconds; a time without a zone counts as UTC, since only differences matter."""
-    if time is None:
-        return None
-    zone = time.utcoffset()
-    return (time.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() - (
-        zone.total_seconds() if zone else 0.0
-    )
 
 
 def _text(value: object) -> str:

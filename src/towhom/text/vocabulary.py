@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,11 @@ class ModelVocabulary:
         )
         return cls(known, np.concatenate([mean.astype(np.float32), matrix]))
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The id of each word."""
+        return {word: place for place, word in enumerate(self.words, 1)}
+
     def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
         """(V,) The id of each of some words, for instance of all words of a corpus."""
-        places = {word: place for place, word in enumerate(self.words, 1)}
-        return np.array([places.get(word, UNKNOWN_ID) for word in words], np.int32)
+        return np.array([self.places.get(word, UNKNOWN_ID) for word in words], np.int32)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from towhom.chat import Kind
 from towhom.errors import TrainingError
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.live import Model, Session
@@ -23,8 +22,6 @@ from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, Address
 from towhom.persistence import SavedModel
 
 _BATCH = 256
-_WARM_UP = 200
-"""Lines before the first annotated one that are gone through as well."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +77,10 @@ def collect(
     examples = []
     for log in logs:
         session = _Watched(model)
-        first = min(log.truth, default=0) - _WARM_UP
-        for message in log.lines:
-            if message.kind is not Kind.MESSAGE or message.line is None or message.line < first:
-                continue
+        for line, message in log.messages():
             session.observe(message)
             found, said = session.seen
-            truth = log.truth.get(message.line, frozenset())
+            truth = log.truth.get(line, frozenset())
             meant = np.array([name in truth for name in (*found.names, None)])
             if meant.any() and said.state is not None:
                 examples.append(Example(found, said.state, meant))

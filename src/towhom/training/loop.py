@@ -25,7 +25,7 @@ from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.neural import Inputs, NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
 from towhom.nn.kernels import keep_memory, tiny_values_flushed
-from towhom.persistence import TRAINING, read_training, save_model
+from towhom.persistence import TRAINING, check_replaceable, read_training, save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
@@ -333,5 +333,4 @@ def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
             raise CorpusError(
                 f"{corpus.folder}: there are no samples for {split.value} in it; see towhom corpus stats"
             )
-    if out.exists() and not (out / "config.json").exists():
-        raise ConfigError(f"{out}: is there already and is no model; choose another folder")
+    check_replaceable(out)

@@ -24,7 +24,7 @@ from towhom.live.calibration import Calibration
 from towhom.models.registry import SYSTEMS
 from towhom.persistence import SavedModel, compacted, load_model, write_model
 from towhom.records import circumstances, describe_data
-from towhom.selection import Rule, choose
+from towhom.selection import choose
 from towhom.training.addressees import RankerConfig, train_ranker
 from towhom.training.privacy import without_names
 
@@ -112,10 +112,7 @@ def _measure_select(
             "before_compacting": {key: full[key] for key in ("adr", "res", "adr_res")},
         }
         parts.append(_pairs(saved, corpus, size, saved.vocabulary.ids(names)))
-    widest = max(scores.shape[1] for scores, _, _ in parts)
-    scores = np.concatenate(
-        [np.pad(each, ((0, 0), (0, widest - each.shape[1])), constant_values=-np.inf) for each, _, _ in parts]
-    )
+    scores = _stacked([part[0] for part in parts])
     right, documents = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
     sure = np.split(cross_fitted(scores, right, documents), len(parts))
     for found, confident, part in zip(result.values(), sure, parts, strict=True):
@@ -158,17 +155,21 @@ def _pairs(
     for start in range(0, len(samples), _BATCH):
         part = samples[start : start + _BATCH]
         scores, answers = saved.model.score_many(batcher.questions(part)), batcher.answers(part)
-        pairs = scores.pairs(saved.rule)
-        if saved.rule is Rule.JOINT_LOG:
-            pairs = np.exp(pairs)
-        alone = np.isnan(scores.addressee).all(axis=1)
-        for row, single in enumerate(np.atleast_1d(alone)):
-            values = scores.response[row] if single else pairs[row].ravel()
-            rows.append(np.maximum(values[np.isfinite(values)], 1e-12))
+        pairs = scores.logarithms(saved.rule)
+        pairs[~np.isnan(scores.addressee).all(axis=1), 0] = -np.inf  # somebody else is there
+        rows.append(pairs.reshape(len(part), -1))
         chosen = choose(scores, saved.rule)
         right.append((chosen.response == answers.response) & (chosen.addressee == answers.addressee))
     documents = np.searchsorted(corpus.documents.samples, samples, side="right") - 1
-    return as_scores(rows), np.concatenate(right), documents
+    return _stacked(rows), np.concatenate(right), documents
+
+
+def _stacked(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Rows below each other, those with fewer choices filled up with none."""
+    widest = max(each.shape[1] for each in scores)
+    return np.concatenate(
+        [np.pad(each, ((0, 0), (0, widest - each.shape[1])), constant_values=-np.inf) for each in scores]
+    )
 
 
 def _card(saved: SavedModel, measured: dict[str, Any], about: str) -> str:
