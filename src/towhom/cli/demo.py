@@ -33,7 +33,7 @@ _DRAFTS = (
 @click.option("--svg", type=click.Path(dir_okay=False), hidden=True, help="Save what is shown as a picture.")
 def demo(responder: str | None, svg: str | None) -> None:
     """Show what towhom does, on a chat that comes with it: who addresses whom, and what comes next."""
-    console = Console(highlight=False, record=svg is not None, width=128 if svg else None)
+    console = Console(highlight=False, record=svg is not None, width=140 if svg else None)
     model = load()
     session = model.session()
     observations: list[Observation] = []
