@@ -176,7 +176,7 @@ def export_model(model: Any, context: int, folder: Path) -> None:
     import torch
     from torch import Tensor, nn
 
-    from towhom.models.neural import Inputs
+    from towhom.models.recurrent import Inputs
 
     class Utterances(nn.Module):
         """Words to embeddings."""
@@ -211,7 +211,7 @@ def export_model(model: Any, context: int, folder: Path) -> None:
             present: Tensor,
             candidates: Tensor,
         ) -> list[Tensor]:
-            """As `NeuralSelector.forward`, from embeddings on."""
+            """As `RecurrentSelector.forward`, from embeddings on."""
             none = context[:0]
             inputs = Inputs(none, none, none, context, sender, addressee, present, candidates)
             speakers, seen = self.model.encode(inputs, utterances)

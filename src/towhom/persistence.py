@@ -71,7 +71,10 @@ class SavedModel:
         """The model in torch, which is ten times faster on many samples at once."""
         torch = require("torch", extra="train", purpose="running a model in torch")
         model: NeuralSelector = system_class(self.system)(self.config, self.vocabulary.matrix)
-        model.load_state_dict({name: torch.from_numpy(value) for name, value in self.weights.items()})
+        weights = {name: torch.from_numpy(value) for name, value in self.weights.items()}
+        if _VECTORS in dict(model.named_parameters()):
+            weights[_VECTORS] = torch.from_numpy(self.vocabulary.matrix)
+        model.load_state_dict(weights)
         model.rule, model.max_words = self.rule, self.max_words
         return model.eval()
 
@@ -87,6 +90,8 @@ def save_model(
 ) -> None:
     """Write a model that was trained."""
     weights = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    if _VECTORS in weights:  # trained with the rest
+        vocabulary = ModelVocabulary(vocabulary.words, weights.pop(_VECTORS))
     saved = SavedModel(
         system, model.config, weights, vocabulary, context, model.rule, model.max_words, training
     )

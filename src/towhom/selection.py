@@ -37,21 +37,40 @@ class Scores:
         response: (B, C) P(r|C).
         addressee_given: (B, C, P) P(a|C,r), if the selector has it.
         response_given: (B, P, C) P(r|C,a), if the selector has it.
+        joint: (B, P, C) P(a,r|C), if the selector scores pairs.
     """
 
     addressee: Array
     response: Array
     addressee_given: Array | None = None
     response_given: Array | None = None
+    joint: Array | None = None
+
+    @classmethod
+    def of_pairs(cls, scores: Array) -> Scores:
+        """From (B, P, C) logarithmic scores of pairs, minus infinity where there is no such addressee.
+
+        The responder's row counts where nobody else can be addressed: the response is all there is to choose.
+        """
+        odds = np.exp(scores - scores.max(axis=(1, 2), keepdims=True))
+        joint = odds / odds.sum(axis=(1, 2), keepdims=True)
+        addressee = np.where(np.isneginf(scores).all(axis=2), np.nan, joint.sum(axis=2))
+        addressee[:, 0] = np.nan
+        return cls(addressee, joint.sum(axis=1), joint=joint)
 
     def separate(self, rule: Rule) -> bool:
         """Whether a rule chooses each by itself: it says so, or there is nothing joint to go by."""
-        return rule is Rule.SEPARATE or self.addressee_given is None or self.response_given is None
+        heads = self.addressee_given is not None and self.response_given is not None
+        return rule is Rule.SEPARATE or not (heads or self.joint is not None)
 
     def pairs(self, rule: Rule) -> Array:
         """(B, P, C) How good each pair is; minus infinity where there is no such addressee."""
         a, r = self.addressee[:, :, None], self.response[:, None, :]
-        if self.addressee_given is None or self.response_given is None or rule is Rule.SEPARATE:
+        if self.joint is not None and rule is not Rule.SEPARATE:
+            pairs = self.joint
+            if rule is Rule.JOINT_LOG:
+                pairs = np.log(np.maximum(pairs, np.finfo(np.float64).tiny))
+        elif self.addressee_given is None or self.response_given is None or rule is Rule.SEPARATE:
             pairs = a * r
         else:
             a_given = self.addressee_given.transpose(0, 2, 1)

@@ -17,9 +17,8 @@ from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
 from tests.training.conftest import weights
+from towhom.models.losses import selection_loss
 from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
-from towhom.training import loop
-from towhom.training.losses import selection_loss
 
 
 def test_writes_a_model_and_says_how_good_it_is(run: Run, folders: Folders, tmp_path: Path) -> None:
@@ -72,7 +71,7 @@ def test_interrupted_it_goes_on_where_it_was(
 
     command = ("train", tmp_path / "model", *folders.options, *OPTIONS)
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "selection_loss", interrupted)
+        patched.setattr(recurrent, "selection_loss", interrupted)
         result = run(*command, code=1)
     epoch, error = result.stderr.splitlines()
     assert epoch.startswith("epoch  1 ")
@@ -126,7 +125,7 @@ class TestErrors:
         assert f"{tmp_path}: this is no " in run("train", tmp_path / "model", *given.options, code=1).stderr
 
     def test_all_that_is_wrong_at_once(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        wrong = ("--epochs", "0", "--context", "0", "--hidden", "-1")
+        wrong = ("--epochs", "0", "--context", "0", "--set", "hidden=-1")
         errors = run("train", tmp_path / "model", *folders.options, *wrong, code=1).stderr
         for problem in ("epochs must be", "context must be", "hidden must be"):
             assert problem in errors

@@ -16,11 +16,11 @@ from tests.models.chats import PEOPLE, WORDS, Said, write_corpus
 from tests.models.systems import NEURAL, batcher, neural, selector
 from towhom.batching import NOBODY, Questions
 from towhom.corpus import Corpus
+from towhom.models.losses import selection_loss
 from towhom.models.registry import SYSTEMS
 from towhom.persistence import load_model, save_model
 from towhom.selection import Scores, choose
 from towhom.text.vocabulary import ModelVocabulary
-from towhom.training.losses import selection_loss
 
 EVERY = tuple(SYSTEMS)
 PARTS = tuple(field.name for field in fields(Scores))

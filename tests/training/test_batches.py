@@ -15,6 +15,7 @@ from tests.models.chats import Said, random_document, write_corpus
 from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
 from towhom.training.batches import TrainingSamples, ahead, training_samples
+from towhom.training.config import TrainingConfig
 
 CONTEXT = 4
 
@@ -33,7 +34,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def training(corpus: Corpus, *, batch: int = 12, run: int = 4, seed: int = 0) -> TrainingSamples:
-    return TrainingSamples(corpus, context=CONTEXT, candidates=10, batch=batch, run=run, seed=seed)
+    config = TrainingConfig(context=CONTEXT, candidates=10, batch=batch, run=run, seed=seed)
+    return TrainingSamples(corpus, config)
 
 
 def test_samples_with_all_of_their_context_and_an_addressee_to_choose(corpus: Corpus) -> None:

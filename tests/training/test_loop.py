@@ -20,7 +20,7 @@ from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.chance import Chance
-from towhom.models.neural import Inputs, NeuralSelector
+from towhom.models.recurrent import Inputs, RecurrentSelector
 from towhom.models.registry import SYSTEMS
 from towhom.nn import dialog
 from towhom.nn.gru import GRU
@@ -135,13 +135,13 @@ def test_plain_is_plain(
     monkeypatch.delattr(dialog, "final_states")
     sizes = []
 
-    def inputs(self: NeuralSelector, questions: Questions) -> Inputs:
+    def inputs(self: RecurrentSelector, questions: Questions) -> Inputs:
         if self.training:
             sizes.append((len(questions.offsets) - 1) / len(questions))
         return made(self, questions)
 
-    made = NeuralSelector.inputs
-    monkeypatch.setattr(NeuralSelector, "inputs", inputs)
+    made = RecurrentSelector.inputs
+    monkeypatch.setattr(RecurrentSelector, "inputs", inputs)
     train(replace(config, plain=True, epochs=1), corpus, vectors, out)
     assert set(sizes) == {config.context + 2}
 

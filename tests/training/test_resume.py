@@ -21,11 +21,11 @@ from tests.models.chats import write_corpus
 from tests.training.conftest import quiz, weights
 from towhom.corpus import Corpus, Split
 from towhom.errors import TowhomError, TrainingError
+from towhom.models.losses import selection_loss
 from towhom.text.vectors import WordVectors
 from towhom.training import loop
 from towhom.training.config import TrainingConfig
 from towhom.training.loop import Step, Watch, train
-from towhom.training.losses import selection_loss
 
 SYSTEMS = ("sirnn", "sirnn-shared", "static-rnn")
 
@@ -238,7 +238,7 @@ class TestNotANumber:
             return loss * torch.nan if what == "loss" else loss + (loss - loss.detach()).sqrt()
 
         with monkeypatch.context() as patch:
-            patch.setattr(loop, "selection_loss", break_down)
+            patch.setattr(recurrent, "selection_loss", break_down)
             with pytest.raises(
                 TrainingError,
                 match=rf"the {what} is (nan|inf) in epoch 1, batch 5; the last good state is in .*checkpoint",

@@ -21,7 +21,6 @@ from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.batches import TrainingSamples
 from towhom.training.config import TrainingConfig
-from towhom.training.losses import selection_loss
 
 _PEAK_SIZE = 1024
 _COUNTED = ("sirnn", "sirnn-log", "sirnn-separate")
@@ -42,7 +41,8 @@ class Path:
         addressee = torch.from_numpy(self.batcher.answers(samples).addressee.astype(np.int64))
         inputs = self.model.inputs(questions)
         self.optimizer.zero_grad()
-        loss = selection_loss(self.model(inputs), inputs.present, addressee, torch.zeros_like(addressee))
+        true = torch.zeros_like(addressee)
+        loss = self.model.loss(self.model(inputs), inputs, addressee, true, false="hardest")
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
         self.optimizer.step()
@@ -88,9 +88,7 @@ def bench_training(
         batcher = Batcher(corpus, context=context, candidates=candidates, words=ids, distinct=not plain)
         optimizer = torch.optim.Adam(model.parameters(), fused=True)
         paths[name] = Path(model, batcher, optimizer)
-    samples = TrainingSamples(
-        corpus, context=context, candidates=candidates, batch=batch, run=training.run, seed=0
-    )
+    samples = TrainingSamples(corpus, training)
     dev = corpus.samples_of(Split.DEV)
     if not len(samples) or not len(dev):
         raise CorpusError(f"{corpus.folder}: there are no samples for training, or none for dev, in it")

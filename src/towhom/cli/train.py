@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ _DEFAULT = TrainingConfig()
     help="What to train.",
 )
 @click.option("--context", default=_DEFAULT.context, show_default=True, help="T, messages of context.")
-@click.option("--candidates", default=_DEFAULT.candidates, show_default=True, help="Candidates of a sample.")
+@click.option("--candidates", type=int, help=f"Candidates of a sample; {_DEFAULT.candidates} if not said.")
 @click.option(
     "--settings",
     type=click.Choice(list(load_experiment().settings)),
@@ -40,8 +41,13 @@ _DEFAULT = TrainingConfig()
     show_default=True,
     help="What the options below are, unless they are given: what trains best here, or the paper's.",
 )
-@click.option("--hidden", type=int, help="Size of embeddings.")
-@click.option("--init", type=float, help="Weights begin between -init and init.")
+@click.option(
+    "--set",
+    "parts",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A setting of the system, such as hidden=50; any number of times.",
+)
 @click.option("--batch", type=int, help="Samples of a batch, a multiple of --run.")
 @click.option("--run", type=int, help="Consecutive samples that stay together in a batch.")
 @click.option("--learning-rate", type=float, help="Of Adam.")
@@ -61,8 +67,7 @@ def train(
     folder: Path,
     vectors: Path,
     settings: str,
-    hidden: int | None,
-    init: float | None,
+    parts: tuple[str, ...],
     tensorboard: Path | None,
     force: bool,
     **options: Any,
@@ -77,10 +82,9 @@ def train(
     from towhom.training.loop import train as run
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    named = load_experiment().settings[settings]
-    sizes = {"hidden": hidden, "init": init}
+    named = SYSTEMS[options["system"]].training or load_experiment().settings[settings]
     given = {key: value for key, value in options.items() if value is not None}
-    model = {**named["settings"], **{key: value for key, value in sizes.items() if value is not None}}
+    model = {**named["settings"], **dict(map(_setting, parts))}
     config = TrainingConfig(**{**named, **given, "settings": model})
     writer = None
     if tensorboard is not None:
@@ -136,3 +140,14 @@ def train(
         f"{result['samples_per_second']:,} samples/s",
         markup=False,
     )
+
+
+def _setting(part: str) -> tuple[str, Any]:
+    """NAME=VALUE as a name and a number, true or false."""
+    name, _, value = part.partition("=")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{part!r} is not NAME=VALUE with a number, true or false", param_hint="--set"
+        ) from None

@@ -100,7 +100,12 @@ def _choices(
 ) -> Choice:
     selector = system.selector
     batcher = Batcher(
-        corpus, context=context, candidates=candidates, max_words=selector.max_words, words=system.words
+        corpus,
+        context=context,
+        candidates=candidates,
+        max_words=selector.max_words,
+        words=system.words,
+        letters=selector.letters,
     )
     parts = [
         choose(selector.score_many(batcher.questions(samples[start : start + _BATCH])), selector.rule)

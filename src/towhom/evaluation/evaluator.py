@@ -46,7 +46,12 @@ def evaluate(
     """
     samples = samples_to_measure(corpus, split, candidates)
     batcher = Batcher(
-        corpus, context=context, candidates=candidates, max_words=selector.max_words, words=words
+        corpus,
+        context=context,
+        candidates=candidates,
+        max_words=selector.max_words,
+        words=words,
+        letters=selector.letters,
     )
     parts = []
     for start in range(0, len(samples), _BATCH):

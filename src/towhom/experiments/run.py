@@ -99,7 +99,10 @@ def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
         "corpus": plan.corpus.manifest["hash"],
     }
     if entry(row.system).neural:
-        identity |= {"settings": plan.settings, "vectors": dict(plan.vectors.source)}
+        identity |= {
+            "settings": entry(row.system).training or plan.settings,
+            "vectors": dict(plan.vectors.source),
+        }
     plain: dict[str, Any] = json.loads(json.dumps(identity))
     return plain
 
@@ -107,10 +110,9 @@ def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
 def model_of(row: Row, plan: Plan, *, seed: int) -> tuple[Path, TrainingConfig]:
     """Where the model of a neural row is, and how it is trained."""
     system = _SAME_MODEL.get(row.system, row.system)
-    config = TrainingConfig(
-        system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
-    )
-    return plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}", config
+    settings = {"candidates": row.candidates, **(entry(system).training or plan.settings)}
+    config = TrainingConfig(system=system, context=row.context, seed=seed, **settings)
+    return plan.models / f"{Row(system, row.context, config.candidates).name}-s{seed}", config
 
 
 def _selector(

@@ -25,6 +25,7 @@ _FAR = 5.0
 
 Array = NDArray[np.float32]
 NO_TOKENS = np.zeros(0, np.int32)
+NO_PIECES = np.zeros(0, np.uint32)
 
 
 @dataclass(slots=True)
@@ -40,7 +41,11 @@ class Said:
     tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS)
     """Its words as the model knows them, and"""
     state: Array | None = None
-    """its embedding, while it is in the model's context."""
+    """its embedding, and"""
+    pieces: NDArray[np.uint32] = field(default_factory=lambda: NO_PIECES)
+    """what its words are made of, if the model wants it, while it is in the model's context."""
+    names: tuple[str, ...] = ()
+    """Words of it that may be somebody's name, each once."""
     words: tuple[str, ...] = ()
     """Those that tell something, each once."""
     question: bool = False

@@ -67,7 +67,7 @@ class Model:
         A model that was only trained, not packaged, knows nothing of messages to nobody.
         """
         if self._ranker is not None and said.state is not None:
-            probabilities = self._addressees(self._ranker(found, said.state))
+            probabilities = self._addressees(self._ranker(found, self.runtime.embedding(said.state)))
         else:
             probabilities = np.zeros(len(found.names) + 1)
             odds = [exp(model[name].given) if name in model else 0.0 for name in found.names]

@@ -92,6 +92,10 @@ class People:
         found = {self._aliases[word] for word in words if word in self._aliases}
         return found | {self._lower[word] for word in rare if word in self._lower}
 
+    def spoke_as(self, word: str) -> str | None:
+        """Who has spoken and is called so, in lower-cased letters."""
+        return self._lower.get(word)
+
     def _add(self, name: str) -> None:
         self._parts.update(name_parts(name))
         words = name.split()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import accumulate, islice
@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import NOBODY, Questions
+from towhom.batching import COMMON_WORDS, ELSEWHERE, NOBODY, Letters, Questions
 from towhom.chat import Kind, Message, seconds_since_1970
+from towhom.corpus.mentions import MOST, SHORTEST
 from towhom.errors import SessionError
 from towhom.files import atomic_file
-from towhom.live.addressees import NO_TOKENS, REACH, Features, ModelScores, Said, features
+from towhom.live.addressees import NO_PIECES, NO_TOKENS, REACH, Features, ModelScores, Said, features
 from towhom.live.answers import Addressee, How, Observation, Selection, Verdict
 from towhom.live.people import People
 from towhom.live.reasons import reason_for
+from towhom.text.pieces import pieces_of
 from towhom.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -195,13 +197,18 @@ class Session:
         words = tokenize(said.text)
         limit = self.model.runtime.max_words
         is_name, unknown, name = self.people.is_name, self.model.unknown_id, self.model.name_id
+        first = words if limit is None else words[:limit]
         said.tokens = np.array(
-            [
-                vocabulary.get(word) or (name if is_name(word) else unknown)
-                for word in (words if limit is None else words[:limit])
-            ],
-            np.int32,
+            [vocabulary.get(word) or (name if is_name(word) else unknown) for word in first], np.int32
         )
+        if self.model.runtime.letters:
+            seen = (word for word in first if word in vocabulary or not is_name(word))
+            said.pieces = np.array(pieces_of(seen), np.uint32)
+            said.names = tuple(
+                word
+                for word in dict.fromkeys(words)
+                if len(word) >= SHORTEST and not 0 < vocabulary.get(word, 0) <= COMMON_WORDS
+            )
         said.words = tuple(dict.fromkeys(word for word in words if weight.get(word, 1.0) > _TELLING))
         said.question = "?" in words
 
@@ -221,7 +228,7 @@ class Session:
         self._past.append(said)
         if len(self._past) > self.model.context:  # it has left the context
             left = self._past[-1 - self.model.context]
-            left.state, left.tokens = None, NO_TOKENS
+            left.state, left.tokens, left.pieces, left.names = None, NO_TOKENS, NO_PIECES, ()
 
     def _resolve_calls(self, newcomer: str) -> None:
         """Somebody speaks for the first time: those who called them before they did addressed them."""
@@ -263,16 +270,28 @@ class Session:
             participants=np.array([len(numbers)], np.int32),
             candidates=np.arange(len(context), len(utterances), dtype=np.int32)[None],
             speakers_so_far=np.array([max(len(self.people.names), 1)], np.int32),
+            letters=self._letters(utterances, numbers) if self.model.runtime.letters else None,
         )
         return questions, utterances, [name for name in numbers if name is not None]
+
+    def _letters(self, utterances: list[Said], numbers: Mapping[str | None, int]) -> Letters:
+        """What the words are made of, and who is named of those who have spoken."""
+        mentions = np.full((1, len(utterances), MOST), NOBODY, np.int32)
+        for row, said in zip(mentions[0], utterances, strict=True):
+            who = [self.people.spoke_as(word) for word in said.names]
+            known = [numbers.get(name, ELSEWHERE) for name in who if name is not None][:MOST]
+            row[: len(known)] = known
+        return Letters(
+            np.concatenate([said.pieces for said in utterances]),
+            np.array([0, *accumulate(len(said.pieces) for said in utterances)], np.int64),
+            mentions,
+        )
 
     def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
         """Everybody who may be meant by a message that is about to be said, and how likely each is."""
         self._encode([said])
         questions, utterances, names = self._questions(said.speaker, [said])
-        logits = self.model.runtime.logits(questions, _states(utterances))
-        before = logits.addressee[0]
-        given = before if logits.addressee_given is None else logits.addressee_given[0, 0]
+        before, given = self.model.runtime.addressee_scores(questions, _states(utterances))
         before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
         model = dict(zip(names[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         weight = self.model.word_weights
@@ -338,7 +357,7 @@ class Session:
             self._tokenize(said)
             self._past.append(said)
             if place < first:
-                said.tokens = NO_TOKENS
+                said.tokens, said.pieces, said.names = NO_TOKENS, NO_PIECES, ()
             else:
                 # Names that were not known yet when it was said were unknown words.
                 said.tokens = np.array(each["tokens"], np.int32) if same_words else said.tokens

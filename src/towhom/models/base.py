@@ -23,6 +23,8 @@ class Selector(ABC):
     """Whether it prefers anything; if not, its accuracy is the chance of being right."""
     max_words: int | None = 20
     """How many words of an utterance it wants to see."""
+    letters: ClassVar[bool] = False
+    """Whether it wants to see what words are made of, and who is named."""
 
     @abstractmethod
     def score_many(self, questions: Questions) -> Scores:

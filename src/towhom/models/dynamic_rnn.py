@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from towhom.models.configs import DynamicRNNConfig
-from towhom.models.neural import Inputs, NeuralSelector, max_pool
+from towhom.models.recurrent import Inputs, RecurrentSelector, max_pool
 from towhom.nn import dialog
 from towhom.nn.gru import GRU
 
 
-class DynamicRNN(NeuralSelector):
+class DynamicRNN(RecurrentSelector):
     """The previous state of the art, which SI-RNN builds on."""
 
     name = "dynamic-rnn"

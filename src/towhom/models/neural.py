@@ -1,12 +1,9 @@
-"""What the neural systems share: words to utterance embeddings, and the heads that compare embeddings.
-
-A system adds its dialog encoder: from utterances to an embedding of every participant and of the context.
-"""
+"""What every system is that learns: weights, scores, a loss. The training loop knows no more of it."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,161 +11,52 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from towhom.batching import Questions
+from towhom.corpus import Corpus
 from towhom.models.base import Selector
-from towhom.models.configs import NeuralConfig
-from towhom.nn.gru import GRU
-from towhom.selection import Rule, Scores
-
-
-class Inputs(NamedTuple):
-    """Questions as tensors."""
-
-    words: Tensor
-    """(distinct words,) Their ids."""
-    tokens: Tensor
-    """(N,) Which distinct word each token is."""
-    offsets: Tensor
-    """(U + 1,) Where each utterance begins."""
-    context: Tensor
-    """(B, T) Utterances; 0 where there is none."""
-    sender: Tensor
-    """(B, T) Participants; -1 where there is no message."""
-    addressee: Tensor
-    """(B, T) Participants; -1 for nobody."""
-    present: Tensor
-    """(B, P) Who is there."""
-    candidates: Tensor
-    """(B, C) Utterances."""
-
-
-class Logits(NamedTuple):
-    """Scores before the sigmoid: of the two heads that see the context, and of the two that see more."""
-
-    addressee: Tensor
-    """(B, P)"""
-    response: Tensor
-    """(B, C)"""
-    addressee_given: Tensor | None
-    """(B, C, P)"""
-    response_given: Tensor | None
-    """(B, P, C)"""
+from towhom.models.configs import FalseAddressee
 
 
 class NeuralSelector(Selector, nn.Module):
-    """Word vectors, utterance encoder and heads.
+    """A system with weights. Called with `inputs(questions)`, it gives the scores that `loss` reads.
 
-    Args:
-        config: Sizes.
-        vectors: (V, dimensions) Word vectors by word id; not trained.
-        conditional: Whether there are heads for P(a|C,r) and P(r|C,a) as well.
-        plain: Whether to compute as one would at first: everything padded, nothing shared.
+    Its word vectors, (V, dimensions) by word id, are `vectors`: a buffer if they stay as they are, a
+    parameter if they are trained.
     """
 
-    def __init__(
-        self, config: NeuralConfig, vectors: NDArray[np.float32], *, conditional: bool, plain: bool = False
-    ) -> None:
-        nn.Module.__init__(self)
-        if vectors.shape[1] != config.dimensions:
-            raise ValueError(
-                f"vectors have {vectors.shape[1]} dimensions, the model wants {config.dimensions}"
-            )
-        self.config = config
-        self.plain = plain
-        self.register_buffer("vectors", torch.as_tensor(vectors), persistent=False)
-        hidden = config.hidden
-        self.utterance = GRU(config.dimensions, hidden)
-        self.w_a = nn.Parameter(torch.empty(2 * hidden, hidden))
-        self.w_r = nn.Parameter(torch.empty(2 * hidden, hidden))
-        self.w_ar = nn.Parameter(torch.empty(3 * hidden, hidden)) if conditional else None
-        self.w_ra = nn.Parameter(torch.empty(3 * hidden, hidden)) if conditional else None
-        self.rule = Rule.JOINT if conditional else Rule.SEPARATE
-
-    def init_weights(self, generator: torch.Generator) -> None:
-        """All weights from one even distribution, as in the paper."""
-        with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.uniform_(-self.config.init, self.config.init, generator=generator)
+    config: Any
+    plain: bool
+    """Whether to compute as one would at first: everything padded, nothing shared."""
 
     @abstractmethod
-    def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, P, H) Embeddings of the participants and (B, H) of the context, from (U, H) of utterances."""
+    def init_weights(self, generator: torch.Generator) -> None:
+        """Draw all weights anew."""
 
-    def forward(self, inputs: Inputs) -> Logits:
-        """All scores of a batch."""
-        vectors: Tensor = self.vectors  # type: ignore[assignment]
-        words = (vectors[inputs.words], self.utterance.w)
-        utterances = self.utterance.last_states(inputs.tokens, inputs.offsets, words, plain=self.plain)
-        speakers, context = self.encode(inputs, utterances)
-        return self.compare(speakers, context, utterances[inputs.candidates])
-
-    def compare(self, speakers: Tensor, context: Tensor, responses: Tensor) -> Logits:
-        """Scores by similarity: Eq. 2 and 3, and if there are heads for them, Eq. 4 and 5.
+    def count(self, corpus: Corpus, words: NDArray[np.int32]) -> None:
+        """Take from a corpus what training needs and does not learn, such as how rare words are.
 
         Args:
-            speakers: (B, P, H), the responder first.
-            context: (B, H)
-            responses: (B, C, H)
+            corpus: What the system will be trained on.
+            words: (V,) The system's id for every word of the corpus.
         """
-        seen = torch.cat([speakers[:, 0], context], dim=1)  # [a_res; h_C]
-        addressee = _similarity(seen @ self.w_a, speakers)  # Eq. 2
-        response = _similarity(seen @ self.w_r, responses)  # Eq. 3
-        if self.w_ar is None or self.w_ra is None:
-            return Logits(addressee, response, None, None)
-        # [a_res; h_C; r] W = [a_res; h_C] W' + r W'', for every r.
-        split = seen.shape[1]
-        with_response = (seen @ self.w_ar[:split])[:, None] + responses @ self.w_ar[split:]
-        with_addressee = (seen @ self.w_ra[:split])[:, None] + speakers @ self.w_ra[split:]
-        return Logits(
-            addressee,
-            response,
-            with_response @ speakers.transpose(1, 2),  # Eq. 4
-            with_addressee @ responses.transpose(1, 2),  # Eq. 5
-        )
 
-    def inputs(self, questions: Questions) -> Inputs:
+    @abstractmethod
+    def inputs(self, questions: Questions) -> Any:
         """Questions as tensors."""
-        words, tokens = np.unique(questions.tokens, return_inverse=True)
-        device = self.w_a.device
 
-        def tensor(array: NDArray[Any]) -> Tensor:
-            return torch.as_tensor(np.ascontiguousarray(array), device=device)
+    @abstractmethod
+    def loss(
+        self, scores: Any, inputs: Any, addressee: Tensor, response: Tensor, *, false: FalseAddressee
+    ) -> Tensor:
+        """The mean loss of a batch.
 
-        return Inputs(
-            tensor(words.astype(np.int64)),
-            tensor(tokens),
-            tensor(questions.offsets),
-            tensor(np.maximum(questions.context, 0)),
-            tensor(questions.sender),
-            tensor(questions.addressee),
-            tensor(questions.present),
-            tensor(questions.candidates.astype(np.int64)),
-        )
+        Args:
+            scores: What the system gives for the inputs.
+            inputs: Those inputs.
+            addressee: (B,) The true addressee, from 1 on.
+            response: (B,) The true response.
+            false: Which other participants the true addressee is told from, if the system can be told so.
+        """
 
-    @torch.no_grad()
-    def score_many(self, questions: Questions) -> Scores:
-        """Probabilities for a batch of questions."""
-        inputs = self.inputs(questions)
-        logits = self(inputs)
-        candidates = inputs.present.clone()
-        candidates[:, 0] = False
-        addressee = torch.where(candidates, torch.sigmoid(logits.addressee.double()), torch.nan)
-
-        def probabilities(values: Tensor | None) -> NDArray[np.float64] | None:
-            return None if values is None else torch.sigmoid(values.double()).numpy()
-
-        return Scores(
-            addressee.numpy(),
-            torch.sigmoid(logits.response.double()).numpy(),
-            probabilities(logits.addressee_given),
-            probabilities(logits.response_given),
-        )
-
-
-def _similarity(left: Tensor, right: Tensor) -> Tensor:
-    """(B, H), (B, N, H) -> (B, N)."""
-    return (right @ left[:, :, None]).squeeze(2)
-
-
-def max_pool(speakers: Tensor, present: Tensor) -> Tensor:
-    """The context's embedding: the element-wise maximum over the speakers who are there (Eq. 1)."""
-    return torch.where(present[:, :, None], speakers, -torch.inf).amax(dim=1)
+    def groups(self, learning_rate: float) -> list[dict[str, Any]]:
+        """The parameters, with the learning rate of each group."""
+        return [{"params": list(self.parameters()), "lr": learning_rate}]

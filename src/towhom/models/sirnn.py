@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from towhom.models.configs import SIRNNConfig
-from towhom.models.neural import Inputs, NeuralSelector, max_pool
+from towhom.models.recurrent import Inputs, RecurrentSelector, max_pool
 from towhom.nn import dialog
 from towhom.nn.gru import GRU
 
@@ -47,7 +47,7 @@ class IGRU(nn.Module):
         return z * own + (1 - z) * c
 
 
-class SIRNN(NeuralSelector):
+class SIRNN(RecurrentSelector):
     """The model of the paper."""
 
     name = "sirnn"

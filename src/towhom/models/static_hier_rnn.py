@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from towhom.models.configs import StaticHierRNNConfig
-from towhom.models.neural import Inputs, NeuralSelector
+from towhom.models.recurrent import Inputs, RecurrentSelector
 from towhom.models.static_rnn import by_position
 from towhom.nn.gru import GRU
 
 
-class StaticHierRNN(NeuralSelector):
+class StaticHierRNN(RecurrentSelector):
     """A GRU over utterances."""
 
     name = "static-hier-rnn"

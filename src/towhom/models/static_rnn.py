@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from towhom.models.configs import StaticRNNConfig
-from towhom.models.neural import Inputs, NeuralSelector
+from towhom.models.recurrent import Inputs, RecurrentSelector
 from towhom.nn.gru import GRU
 
 
-class StaticRNN(NeuralSelector):
+class StaticRNN(RecurrentSelector):
     """The whole context as one sequence of words."""
 
     name = "static-rnn"

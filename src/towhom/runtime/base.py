@@ -1,35 +1,23 @@
-"""What the neural systems share when they run: words to utterance embeddings, embeddings to scores."""
+"""What every trained system is when it runs without torch."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towhom.batching import Questions
-from towhom.models.base import Selector, mask_addressees
-from towhom.runtime.gru import GRU, Array
-from towhom.selection import Rule, Scores
+from towhom.models.base import Selector
+from towhom.selection import Scores
 
-
-class Logits(NamedTuple):
-    """Scores before the sigmoid: of the two heads that see the context, and of the two that see more."""
-
-    addressee: Array
-    """(B, P)"""
-    response: Array
-    """(B, C)"""
-    addressee_given: Array | None
-    """(B, C, P)"""
-    response_given: Array | None
-    """(B, P, C)"""
+Array = NDArray[np.float32]
 
 
 class NumpySelector(Selector):
-    """A neural system, forward only.
+    """A trained system, forward only. Utterances are encoded first, each once, wherever it comes up again.
 
     Args:
         weights: By the names that the torch model gives them.
@@ -37,74 +25,33 @@ class NumpySelector(Selector):
         settings: The system's configuration.
     """
 
-    def __init__(self, weights: Mapping[str, Array], vectors: Array, settings: Any) -> None:
-        self.settings = settings
-        self.vectors = vectors
-        self.utterance = GRU(weights["utterance.w"], weights["utterance.u"])
-        self.hidden = self.utterance.hidden
-        self._w_a, self._w_r = weights["w_a"], weights["w_r"]
-        self._w_ar, self._w_ra = weights.get("w_ar"), weights.get("w_ra")
-        self.rule = Rule.SEPARATE if self._w_ar is None else Rule.JOINT
+    @abstractmethod
+    def __init__(self, weights: Mapping[str, Array], vectors: Array, settings: Any) -> None: ...
 
     @classmethod
+    @abstractmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
         """The weights that there must be."""
-        d, h = settings.dimensions, settings.hidden
-        return {
-            "utterance.w": (d, 3 * h),
-            "utterance.u": (h, 3 * h),
-            "w_a": (2 * h, h),
-            "w_r": (2 * h, h),
-        }
 
     @abstractmethod
-    def encode(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
-        """(B, P, H) Embeddings of the participants and (B, H) of the context, from (U, H) of utterances."""
-
     def encode_utterances(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Array:
         """(U, H) Embeddings of some utterances, given as word ids one after the other."""
-        return self.utterance.last_states(self.utterance.project(self.vectors[tokens]), offsets)
+
+    @abstractmethod
+    def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
+        """Probabilities for a batch of questions, where the (U, H) embeddings of the utterances are known."""
+
+    @abstractmethod
+    def addressee_scores(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
+        """(P,), (P,) Logarithmic scores of the participants of one question that has one candidate.
+
+        Without the candidate in view, if the system has such scores, and with it.
+        """
+
+    def embedding(self, utterance: Array) -> Array:
+        """(H',) What others may want to know of an encoded utterance."""
+        return utterance
 
     def score_many(self, questions: Questions) -> Scores:
         """Probabilities for a batch of questions."""
         return self.score_encoded(questions, self.encode_utterances(questions.tokens, questions.offsets))
-
-    def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
-        """The same, where the (U, H) embeddings of the utterances are known already."""
-        logits = self.logits(questions, utterances)
-        return Scores(
-            mask_addressees(_probability(logits.addressee), questions),
-            _probability(logits.response),
-            None if logits.addressee_given is None else _probability(logits.addressee_given),
-            None if logits.response_given is None else _probability(logits.response_given),
-        )
-
-    def logits(self, questions: Questions, utterances: Array) -> Logits:
-        """Scores before the sigmoid, those of participants who are not there included."""
-        speakers, context = self.encode(questions, utterances)
-        responses = utterances[questions.candidates]
-        seen = np.concatenate([speakers[:, 0], context], axis=1)  # [a_res; h_C]
-        addressee = (speakers @ (seen @ self._w_a)[:, :, None])[:, :, 0]
-        response = (responses @ (seen @ self._w_r)[:, :, None])[:, :, 0]
-        if self._w_ar is None or self._w_ra is None:
-            return Logits(addressee, response, None, None)
-        split = seen.shape[1]
-        with_response = (seen @ self._w_ar[:split])[:, None] + responses @ self._w_ar[split:]
-        with_addressee = (seen @ self._w_ra[:split])[:, None] + speakers @ self._w_ra[split:]
-        return Logits(
-            addressee,
-            response,
-            with_response @ speakers.transpose(0, 2, 1),
-            with_addressee @ responses.transpose(0, 2, 1),
-        )
-
-
-def _probability(logits: Array) -> NDArray[np.float64]:
-    result: NDArray[np.float64] = 0.5 + 0.5 * np.tanh(0.5 * logits.astype(np.float64))
-    return result
-
-
-def max_pool(speakers: Array, present: NDArray[np.bool_]) -> Array:
-    """The context's embedding: the element-wise maximum over the speakers who are there (Eq. 1)."""
-    result: Array = np.where(present[:, :, None], speakers, np.float32(-np.inf)).max(axis=1)
-    return result

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from towhom.batching import NOBODY, Questions
-from towhom.runtime.base import NumpySelector, max_pool
 from towhom.runtime.gru import GRU, Array
+from towhom.runtime.recurrent import RecurrentSelector, max_pool
 
 
-class DynamicRNN(NumpySelector):
+class DynamicRNN(RecurrentSelector):
     """The sender's embedding is updated by what is said, everybody else's from a zero input."""
 
     name = "dynamic-rnn"

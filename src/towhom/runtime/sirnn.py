@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from towhom.batching import NOBODY, Questions
-from towhom.runtime.base import NumpySelector, max_pool
 from towhom.runtime.gru import Array, mixed
+from towhom.runtime.recurrent import RecurrentSelector, max_pool
 
 
-class SIRNN(NumpySelector):
+class SIRNN(RecurrentSelector):
     """The speaker interaction RNN, one sample at a time.
 
     A step is a few dozen small operations, and calling them takes longer than computing them. So what all

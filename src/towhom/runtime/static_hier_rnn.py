@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from towhom.batching import NOBODY, Questions
-from towhom.runtime.base import NumpySelector
 from towhom.runtime.gru import GRU, Array
+from towhom.runtime.recurrent import RecurrentSelector
 from towhom.runtime.static_rnn import by_position
 
 
-class StaticHierRNN(NumpySelector):
+class StaticHierRNN(RecurrentSelector):
     """A GRU over utterances, each beside the embedding of its sender's position."""
 
     name = "static-hier-rnn"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from towhom.batching import NOBODY, Questions
-from towhom.runtime.base import NumpySelector
 from towhom.runtime.gru import GRU, Array
+from towhom.runtime.recurrent import RecurrentSelector
 
 
-class StaticRNN(NumpySelector):
+class StaticRNN(RecurrentSelector):
     """One GRU over all words of the context, each utterance preceded by its sender's position."""
 
     name = "static-rnn"

@@ -83,7 +83,8 @@ def collect(
             truth = log.truth.get(line, frozenset())
             meant = np.array([name in truth for name in (*found.names, None)])
             if meant.any() and said.state is not None:
-                examples.append(Example(found, said.state, meant))
+                state = session.model.runtime.embedding(said.state)
+                examples.append(Example(found, state, meant))
         progress(log.name)
     return examples
 

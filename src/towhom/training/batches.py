@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus import Corpus, Split
+from towhom.training.config import TrainingConfig
 
 Made = TypeVar("Made")
 
@@ -31,57 +32,70 @@ class TrainingSamples:
 
     Args:
         corpus: Where they are.
-        context: T.
-        candidates: C.
-        batch: Samples of a batch, at most.
-        run: Consecutive samples of a document that stay together.
-        seed: For the order and the false candidates.
+        config: How many of them are in a batch, how many consecutive ones stay together, and which false
+            candidates they have.
     """
 
-    def __init__(
-        self, corpus: Corpus, *, context: int, candidates: int, batch: int, run: int, seed: int
-    ) -> None:
+    def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
         self._corpus = corpus
-        self._samples = training_samples(corpus, context)
+        self._config = config
+        self._samples = training_samples(corpus, config.context)
         self._document = np.searchsorted(corpus.documents.samples, self._samples, side="right") - 1
-        self._candidates = candidates
-        self._batch = batch
-        self._run = run
-        self._seed = seed
 
     def __len__(self) -> int:
         return len(self._samples)
 
     def batches(self, epoch: int) -> list[NDArray[np.int64]]:
         """The samples of each batch of an epoch."""
-        generator = np.random.default_rng([self._seed, epoch, 0])
+        generator = np.random.default_rng([self._config.seed, epoch, 0])
         documents, first = np.unique(self._document, return_index=True)
         # Runs begin somewhere else in each epoch, so that their borders fall elsewhere.
-        shift = generator.integers(0, self._run, size=len(documents))
+        size = self._config.run
+        shift = generator.integers(0, size, size=len(documents))
         which = np.searchsorted(documents, self._document)
-        run = (np.arange(len(self._samples)) - first[which] + shift[which]) // self._run
+        run = (np.arange(len(self._samples)) - first[which] + shift[which]) // size
         changes = np.flatnonzero((np.diff(which) != 0) | (np.diff(run) != 0)) + 1
         runs = np.split(self._samples, changes)
         order = generator.permutation(len(runs))
-        together = self._batch // self._run
+        together = self._config.batch // size
         return [
             np.concatenate([runs[i] for i in order[start : start + together]])
             for start in range(0, len(order), together)
         ]
 
     def candidates(self, epoch: int) -> Callable[[NDArray[np.int64]], NDArray[np.uint32]]:
-        """For samples of an epoch, the true response and one false one, (B, 2), in this order."""
-        generator = np.random.default_rng([self._seed, epoch, 1])
+        """For samples of an epoch, the true response and false ones, (B, 1 + false), in this order."""
+        if self._config.drawn == "document":
+            return self._from_documents(epoch)
+        size, false = self._config.candidates, self._config.false
+        generator = np.random.default_rng([self._config.seed, epoch, 1])
         count = len(self._corpus.samples.message)
-        drawn = generator.integers(1, self._candidates, size=count, dtype=np.uint8)
-        table = self._corpus.samples.candidates[self._candidates]
-        labels = self._corpus.samples.labels[self._candidates]
+        drawn = generator.integers(1, size, size=count, dtype=np.uint8)
+        table, labels = self._corpus.samples.candidates[size], self._corpus.samples.labels[size]
 
         def choose(samples: NDArray[np.int64]) -> NDArray[np.uint32]:
-            rows, true = table[samples], labels[samples].astype(np.int64)
-            false = (true + drawn[samples]) % self._candidates
-            each = np.arange(len(samples))
-            return np.stack([rows[each, true], rows[each, false]], axis=1)
+            true = labels[samples].astype(np.int64)[:, None]
+            # The one that was drawn, and those after it, the true one left out.
+            ahead = (drawn[samples][:, None] - 1 + np.arange(false)) % (size - 1) + 1
+            places = np.concatenate([true, (true + ahead) % size], axis=1)
+            return np.take_along_axis(table[samples], places, axis=1)
+
+        return choose
+
+    def _from_documents(self, epoch: int) -> Callable[[NDArray[np.int64]], NDArray[np.uint32]]:
+        documents, messages = self._corpus.documents, self._corpus.samples.message
+        document = np.zeros(len(messages), np.int64)
+        document[self._samples] = self._document
+
+        def choose(samples: NDArray[np.int64]) -> NDArray[np.uint32]:
+            # By the sample, not by the order in which batches are asked for: a resumed run draws the same.
+            generator = np.random.default_rng([self._config.seed, epoch, 1, int(samples[0])])
+            true = messages[samples].astype(np.int64)[:, None]
+            first, end = documents.messages[document[samples]], documents.messages[document[samples] + 1]
+            share = generator.random((len(samples), self._config.false))
+            false = first[:, None] + (share * (end - first - 1)[:, None]).astype(np.int64)
+            false += false >= true  # any message of the document but the true one
+            return np.concatenate([true, false], axis=1).astype(np.uint32)
 
         return choose
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-FalseAddressee = Literal["hardest", "all"]
+from towhom.models.configs import FalseAddressee
+
+Schedule = Literal["constant", "linear"]
+Drawn = Literal["listed", "document"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,11 +21,13 @@ class TrainingConfig:
         system: A name from the registry.
         settings: Settings of the system, such as its size.
         context: T, messages of context.
-        candidates: C, candidates of a sample. Training sees the true one and one false one, drawn anew each
-            epoch where there are several.
+        candidates: C, candidates of a sample, as dev is measured.
+        false: How many false candidates training sees beside the true one, drawn anew each epoch
+        drawn: from those of the sample, or from all messages of its document.
         batch: Samples of a batch.
         run: A batch is made of runs of so many consecutive samples, so that their contexts overlap.
         learning_rate: Of Adam.
+        schedule: Whether the learning rate stays, or rises for a moment and falls evenly to zero at the end.
         weight_decay: L2, added to the gradient.
         clip: Gradients with a larger norm are scaled down to it.
         false_addressee: Whom the true addressee is told from: the best-scoring other participant, or all.
@@ -37,9 +42,12 @@ class TrainingConfig:
     settings: dict[str, Any] = field(default_factory=dict)
     context: int = 15
     candidates: int = 2
+    false: int = 1
+    drawn: Drawn = "listed"
     batch: int = 128
     run: int = 16
     learning_rate: float = 0.002
+    schedule: Schedule = "constant"
     weight_decay: float = 0.0
     clip: float = 5.0
     false_addressee: FalseAddressee = "hardest"
@@ -51,13 +59,15 @@ class TrainingConfig:
     def described(self) -> dict[str, Any]:
         """The settings as models and checkpoints hold them; two runs with the same ones are the same."""
         settings = asdict(self)
-        if not self.plain:
-            del settings["plain"]  # models from before there was a choice do not name it
+        for name in ("plain", "false", "drawn", "schedule"):
+            # Models from before there was a choice do not name it.
+            if settings[name] == type(self).__dataclass_fields__[name].default:
+                del settings[name]
         return settings
 
     def problems(self) -> list[str]:
         """What is wrong with the settings; nothing if the list is empty."""
-        positive = ("context", "batch", "run", "learning_rate", "clip", "epochs", "patience")
+        positive = ("context", "batch", "run", "learning_rate", "clip", "epochs", "patience", "false")
         found = [
             f"{name} must be positive, is {getattr(self, name)}"
             for name in positive
@@ -65,6 +75,8 @@ class TrainingConfig:
         ]
         if self.candidates < 2:
             found.append(f"candidates must be 2 or more, is {self.candidates}")
+        elif self.drawn == "listed" and self.false >= self.candidates:
+            found.append(f"of {self.candidates} candidates, {self.false} cannot be false")
         if self.weight_decay < 0:
             found.append(f"weight_decay must not be negative, is {self.weight_decay}")
         if self.seed < 0:
@@ -73,4 +85,8 @@ class TrainingConfig:
             found.append(f"batch ({self.batch}) must be a multiple of run ({self.run})")
         if self.false_addressee not in ("hardest", "all"):
             found.append(f"false_addressee must be hardest or all, is {self.false_addressee!r}")
+        if self.schedule not in ("constant", "linear"):
+            found.append(f"schedule must be constant or linear, is {self.schedule!r}")
+        if self.drawn not in ("listed", "document"):
+            found.append(f"drawn must be listed or document, is {self.drawn!r}")
         return found

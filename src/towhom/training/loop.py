@@ -22,7 +22,7 @@ from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError, TrainingError
 from towhom.evaluation.evaluator import evaluate, summary
-from towhom.models.neural import Inputs, NeuralSelector
+from towhom.models.neural import NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
 from towhom.nn.kernels import keep_memory, tiny_values_flushed
 from towhom.persistence import TRAINING, check_replaceable, read_training, save_model
@@ -32,9 +32,10 @@ from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.batches import TrainingSamples, ahead, training_samples
 from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from towhom.training.config import TrainingConfig
-from towhom.training.losses import selection_loss
 
 CHECKPOINT_SECONDS = 60.0
+WARM_UP = 100
+"""Batches in which a linear schedule rises."""
 
 
 @dataclass(frozen=True)
@@ -129,23 +130,19 @@ class Run:
         )
         self.model.rule = entry(config.system).rule or self.model.rule
         self.model.init_weights(torch.Generator().manual_seed(config.seed))
+        self.model.count(corpus, self.words)
         self.optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+            self.model.groups(config.learning_rate), weight_decay=config.weight_decay, fused=True
         )
-        self.samples = TrainingSamples(
-            corpus,
-            context=config.context,
-            candidates=config.candidates,
-            batch=config.batch,
-            run=config.run,
-            seed=config.seed,
-        )
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.samples = TrainingSamples(corpus, config)
         self.batcher = Batcher(
             corpus,
             context=config.context,
             candidates=config.candidates,
             words=self.words,
             distinct=not config.plain,
+            letters=self.model.letters,
         )
         self.identity = {
             "settings": config.described(),
@@ -210,7 +207,7 @@ class Run:
 
         processes, mine = self.accelerator.num_processes, self.accelerator.process_index
 
-        def make(number: int) -> tuple[Inputs, Tensor]:
+        def make(number: int) -> tuple[Any, Tensor]:
             samples = batches[number]
             if len(samples) >= processes:  # a batch too small to share is everybody's
                 samples = np.array_split(samples, processes)[mine]
@@ -224,6 +221,7 @@ class Run:
         done = 0
         for inputs, addressee in ahead(make, progress.batch, len(batches)):
             size = len(batches[progress.batch])
+            self._begin(len(batches))
             progress.loss += self._step(inputs, addressee, size)
             progress.batch += 1
             done += size
@@ -247,14 +245,24 @@ class Run:
         self._measure(len(batches))
         self._save(progress)
 
-    def _step(self, inputs: Inputs, addressee: Tensor, size: int) -> float:
+    def _begin(self, batches: int) -> None:
+        """Chance and the learning rate of a step depend on how far training has come, on nothing else."""
+        progress, config = self.progress, self.config
+        done = progress.epoch * batches + progress.batch
+        torch.manual_seed((config.seed << 32) + done)
+        if config.schedule == "linear":
+            share = min(1.0, (done + 1) / WARM_UP) * max(0.0, 1.0 - done / (config.epochs * batches))
+            for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+                group["lr"] = rate * share
+
+    def _step(self, inputs: Any, addressee: Tensor, size: int) -> float:
         """Learn from a batch of so many samples, of which this process may have a part; the mean loss."""
         self.optimizer.zero_grad()
-        loss = selection_loss(
+        loss = self.model.loss(
             self.shared(inputs),
-            inputs.present,
+            inputs,
             addressee,
-            torch.zeros_like(addressee),  # the true response is the first of two
+            torch.zeros_like(addressee),  # the true response is the first
             false=self.config.false_addressee,
         )
         if self.accelerator.num_processes > 1:

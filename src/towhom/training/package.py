@@ -149,7 +149,12 @@ def _pairs(
     """(S, pairs) Logarithmic scores of all pairs of the dev samples; whether the best is right; documents."""
     samples = corpus.samples_of(Split.DEV)
     batcher = Batcher(
-        corpus, context=saved.context, candidates=candidates, max_words=saved.max_words, words=words
+        corpus,
+        context=saved.context,
+        candidates=candidates,
+        max_words=saved.max_words,
+        words=words,
+        letters=saved.model.letters,
     )
     rows, right = [], []
     for start in range(0, len(samples), _BATCH):

@@ -7,12 +7,26 @@ that are given a response or an addressee are given the true one. All count the 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from towhom.models.neural import Logits
-from towhom.training.config import FalseAddressee
+from towhom.models.configs import FalseAddressee
+
+
+class Logits(NamedTuple):
+    """Scores before the sigmoid: of the two heads that see the context, and of the two that see more."""
+
+    addressee: Tensor
+    """(B, P)"""
+    response: Tensor
+    """(B, C)"""
+    addressee_given: Tensor | None
+    """(B, C, P)"""
+    response_given: Tensor | None
+    """(B, P, C)"""
 
 
 def selection_loss(

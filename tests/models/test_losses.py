@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from towhom.models.neural import Logits
-from towhom.training.losses import selection_loss
+from towhom.models.losses import Logits, selection_loss
 
 
 def right(score: float) -> float:

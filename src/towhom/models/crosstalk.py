@@ -1,0 +1,242 @@
+"""Crosstalk, our own: a pair of addressee and response is weighed by what every message says about it.
+
+No recurrence. A message is a bag of trained word vectors. For each message of the context, each candidate
+response and each candidate addressee there is evidence: how the response goes with the message (learned
+similarities, and what they have in common to the letter; see `towhom.models.evidence`), who said it to whom
+as seen from the responder and the candidate, how long ago, and what has happened since. Evidence is summed
+over the messages that a candidate says, that are for them, and that they have no part in, and a small network
+turns the sums into a score. One softmax goes over all pairs: addressee and response are chosen jointly
+because they are scored jointly.
+
+Shapes as in `towhom.batching`; D dimensions of words, K towers, E units of evidence.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import dropout, embedding_bag, normalize, relu
+
+from towhom.batching import Questions
+from towhom.corpus import Corpus
+from towhom.models import evidence
+from towhom.models.configs import CrosstalkConfig, FalseAddressee
+from towhom.models.neural import NeuralSelector
+from towhom.selection import Rule, Scores
+
+EMBEDDING_SCALE = 0.3
+"""Embeddings of utterances have this root mean square."""
+ADDED = 0.02
+"""To sums of exponents, so that the logarithm of none at all is finite."""
+LARGEST = 8.0
+
+
+class Inputs(NamedTuple):
+    """Questions as tensors, and the evidence about them."""
+
+    tokens: Tensor
+    """(N,) Word ids."""
+    offsets: Tensor
+    """(U + 1,) Where each utterance begins."""
+    context: Tensor
+    """(B, T) Utterances; 0 where there is none."""
+    candidates: Tensor
+    """(B, C) Utterances."""
+    choices: Tensor
+    """(B, P) Who can be chosen; the responder, for nobody, where there is nobody else."""
+    pairs: Tensor
+    """From here on the evidence, see `towhom.models.evidence.Evidence`: (B, T, C, F)"""
+    messages: Tensor
+    """(B, T, F)"""
+    roles: Tensor
+    """(B, T, 3)"""
+    there: Tensor
+    """(B, T)"""
+    by: Tensor
+    """(B, P, T)"""
+    to: Tensor
+    """(B, P, T)"""
+    addressees: Tensor
+    """(B, P, C, F)"""
+    responses: Tensor
+    """(B, C, F)"""
+
+
+class Crosstalk(NeuralSelector):
+    """The network.
+
+    Args:
+        config: Sizes, and which parts there are.
+        vectors: (V, D) Word vectors by word id, from which training starts.
+        plain: There is one way to compute it only.
+    """
+
+    name = "crosstalk"
+    letters = True
+    config: CrosstalkConfig
+
+    def __init__(self, config: CrosstalkConfig, vectors: NDArray[np.float32], *, plain: bool = False) -> None:
+        nn.Module.__init__(self)
+        if vectors.shape[1] != config.dimensions:
+            raise ValueError(
+                f"vectors have {vectors.shape[1]} dimensions, the model wants {config.dimensions}"
+            )
+        self.config, self.plain, self.rule = config, plain, Rule.JOINT
+        d, e, c = config.dimensions, config.evidence, config.content
+        self.vectors = nn.Parameter(torch.as_tensor(vectors).clone())
+        self.towers = nn.Parameter(torch.empty(2 * config.towers, d, d))
+        self.temperature = nn.Parameter(torch.empty(1))
+        self.content = nn.Parameter(torch.empty(d, 2 * c))
+        self.content_bias = nn.Parameter(torch.empty(2 * c))
+        self.roles = nn.Parameter(torch.empty(evidence.ROLES, config.positions, e))
+        self.turns = nn.Parameter(torch.empty(evidence.ROLES, len(evidence.MESSAGE_FEATURES), e))
+        matches = config.towers + 1 + len(evidence.PAIR_FEATURES)
+        self.matches = nn.Parameter(torch.empty(evidence.ROLES, matches, e))
+        self.says = nn.Parameter(torch.empty(2, c, e))
+        self.second = nn.Parameter(torch.empty(e, e))
+        self.second_bias = nn.Parameter(torch.empty(e))
+        self.strongest = nn.Parameter(torch.empty(e, config.strongest))
+        self.strongest_bias = nn.Parameter(torch.empty(config.strongest))
+        sums = 3 * e + 2 * config.strongest + len(evidence.ADDRESSEE_FEATURES) + c
+        self.pair = nn.Parameter(torch.empty(sums, config.hidden))
+        self.pair_bias = nn.Parameter(torch.empty(config.hidden))
+        self.pair_out = nn.Parameter(torch.empty(config.hidden))
+        self.prior = nn.Parameter(torch.empty(d + len(evidence.RESPONSE_FEATURES), config.prior))
+        self.prior_bias = nn.Parameter(torch.empty(config.prior))
+        self.prior_out = nn.Parameter(torch.empty(config.prior))
+        # Counted, not learned: how much it tells to have a piece of a word in common.
+        self.register_buffer("piece_weights", torch.ones(evidence.PIECE_WEIGHTS))
+
+    def init_weights(self, generator: torch.Generator) -> None:
+        """Towers begin near the identity: at first, messages go together that have the same words."""
+        with torch.no_grad():
+            for name, weight in self.named_parameters():
+                if name == "vectors":
+                    continue
+                if name.endswith("bias"):
+                    weight.zero_()
+                elif name == "temperature":
+                    weight.fill_(5.0)
+                elif name in ("roles", "matches", "turns"):
+                    weight.normal_(0.0, 0.1, generator=generator)
+                else:
+                    bound = 1 / sqrt(weight.shape[-2] if weight.ndim > 1 else len(weight))
+                    weight.uniform_(-bound, bound, generator=generator)
+            self.towers.normal_(0.0, 0.05, generator=generator)
+            self.towers.add_(torch.eye(self.config.dimensions))
+
+    def count(self, corpus: Corpus, words: NDArray[np.int32]) -> None:
+        """Scale the word vectors, and weigh the pieces of words: what is rare tells more."""
+        weights, pieces = evidence.count(corpus, words, len(self.vectors))
+        with torch.no_grad():
+            vectors: Tensor = normalize(self.vectors, dim=1)
+            self.vectors.copy_(vectors * torch.from_numpy(0.8 * weights)[:, None])
+            self.piece_weights.copy_(torch.from_numpy(pieces))  # type: ignore[operator]
+
+    def groups(self, learning_rate: float) -> list[dict[str, Any]]:
+        """Word vectors know something already, and change more slowly."""
+        others = [weight for weight in self.parameters() if weight is not self.vectors]
+        return [
+            {"params": others, "lr": learning_rate},
+            {"params": [self.vectors], "lr": learning_rate * self.config.words_rate},
+        ]
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """(B, P, C) Scores of all pairs; minus infinity where there is no such addressee."""
+        config = self.config
+        context, candidates = inputs.context, inputs.candidates
+        e = self.utterances(inputs.tokens, inputs.offsets)
+        messages, responses = torch.tanh(e @ self.content + self.content_bias).chunk(2, dim=1)
+        # How each response goes with each message: (B, T, C, matches).
+        sides = normalize(torch.einsum("ud,kde->kue", e, self.towers), dim=-1)
+        similar = [
+            sides[2 * k][context] @ sides[2 * k + 1][candidates].transpose(1, 2) for k in range(config.towers)
+        ]
+        unit = normalize(e, dim=1)
+        similar.append(unit[context] @ unit[candidates].transpose(1, 2))
+        pairs = torch.cat([torch.stack(similar, dim=-1) * self.temperature, inputs.pairs], dim=-1)
+        # Evidence of each message, by its role for a candidate: no part in it, the sender, the addressee.
+        size, length, choices, _ = pairs.shape
+        units = config.evidence
+        by_role = self.matches[inputs.roles].transpose(2, 3).reshape(size, length, -1, 3 * units)
+        found = (pairs @ by_role).view(size, length, choices, 3, units)
+        place = (length - 1 - torch.arange(length, device=context.device)).clamp(max=config.positions - 1)
+        of_message = self.roles[inputs.roles, place[None, :, None]]
+        of_message = of_message + torch.einsum("btf,btvfe->btve", inputs.messages, self.turns[inputs.roles])
+        of_message = of_message + (messages @ self.says[0])[context][:, :, None]
+        of_response = (responses @ self.says[1])[candidates]
+        found = relu(found + of_message[:, :, None] + of_response[:, None, :, None])
+        found = relu(found @ self.second + self.second_bias) * inputs.there[:, :, None, None, None]
+        apart, by, to = found.unbind(dim=3)  # (B, T, C, E)
+        # Summed over messages, by candidate: (B, P, C, E).
+        sums = [
+            _over(inputs.by, by),
+            _over(inputs.to, to),
+            (apart.sum(dim=1)[:, None] - _over(inputs.by + inputs.to, apart)) / 5,
+        ]
+        for whose, these in ((inputs.by, by), (inputs.to, to)):
+            strength = (these @ self.strongest + self.strongest_bias).clamp(-LARGEST, LARGEST)
+            sums.append(torch.log(_over(whose, torch.exp(strength)) + ADDED))
+        people = inputs.by.shape[1]
+        said = responses[candidates][:, None].expand(-1, people, -1, -1)
+        hidden = relu(torch.cat([*sums, inputs.addressees, said], dim=-1) @ self.pair + self.pair_bias)
+        own = torch.cat([e[candidates], inputs.responses], dim=-1)
+        prior = relu(own @ self.prior + self.prior_bias) @ self.prior_out
+        scores = hidden @ self.pair_out + prior[:, None]
+        return torch.where(inputs.choices[:, :, None], scores, -torch.inf)
+
+    def utterances(self, tokens: Tensor, offsets: Tensor) -> Tensor:
+        """(U, D) Embeddings of utterances: the sum of their words' vectors, of one length."""
+        kept = None
+        if self.training:
+            kept = (torch.rand(len(tokens), device=tokens.device) >= self.config.word_dropout).to(
+                self.vectors
+            )
+        bags = embedding_bag(
+            tokens, self.vectors, offsets, mode="sum", include_last_offset=True, per_sample_weights=kept
+        )
+        scale = EMBEDDING_SCALE * sqrt(self.config.dimensions)
+        return dropout(normalize(bags, dim=1, eps=1e-3) * scale, self.config.dropout, self.training)
+
+    def inputs(self, questions: Questions) -> Inputs:
+        """Questions as tensors, with the evidence."""
+        device = self.vectors.device
+        weights: NDArray[np.float32] = self.piece_weights.cpu().numpy()  # type: ignore[operator]
+        found = evidence.gather(questions, weights)
+        found = evidence.without(found, self.config)
+
+        def tensor(array: NDArray[Any]) -> Tensor:
+            return torch.as_tensor(np.ascontiguousarray(array), device=device)
+
+        return Inputs(
+            tensor(questions.tokens),
+            tensor(questions.offsets.astype(np.int32)),
+            tensor(np.maximum(questions.context, 0)),
+            tensor(questions.candidates),
+            tensor(evidence.choices(questions)),
+            *(tensor(array) for array in found),
+        )
+
+    def loss(
+        self, scores: Tensor, inputs: Inputs, addressee: Tensor, response: Tensor, *, false: FalseAddressee
+    ) -> Tensor:
+        """Cross-entropy of the true pair among all pairs."""
+        del inputs, false
+        true = addressee * scores.shape[2] + response
+        return nn.functional.cross_entropy(scores.flatten(1), true)
+
+    @torch.no_grad()
+    def score_many(self, questions: Questions) -> Scores:
+        """Probabilities for a batch of questions."""
+        return Scores.of_pairs(self(self.inputs(questions)).double().cpu().numpy())
+
+
+def _over(whose: Tensor, values: Tensor) -> Tensor:
+    """(B, P, T), (B, T, C, E) -> (B, P, C, E) The sum over each candidate's messages."""
+    size, people, _ = whose.shape
+    return (whose @ values.flatten(2)).view(size, people, *values.shape[2:])

@@ -1,0 +1,297 @@
+"""What the messages of a context say about a pair of addressee and response, as far as it can be counted.
+
+Nothing is learned here, so training and the NumPy runtime share it. All of it is about the context, the
+candidates' own texts, and who has spoken so far: a candidate's place in the document, or whether somebody
+said it there, is nowhere in sight.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions
+from towhom.corpus import Corpus
+from towhom.corpus.vocabulary import SPECIAL
+from towhom.models.configs import CrosstalkConfig
+from towhom.text.pieces import pieces
+
+Array = NDArray[np.float32]
+
+PIECE_WEIGHTS = 1 << 16
+"""Weights of pieces are kept by so many values of their hash."""
+
+_QUESTION_MARK = pieces("?")[0]
+
+# By whom and to whom a message is, seen from a candidate addressee: the sender is the responder, the
+# candidate or another; so is whom it addresses, by name in front or, weaker, by a mention inside the text; or
+# it is for nobody.
+_RESPONDER, _CANDIDATE, _OTHER = range(3)
+_TO_NOBODY, _MENTIONS = 3, 4
+_TO = 7
+ROLES = 3 * _TO
+
+PAIR_FEATURES = ("log of common weight", "cosine", "share of the response", "rarest common piece", "same",
+                 "common pieces", "the response names its sender")  # fmt: skip
+MESSAGE_FEATURES = ("its sender speaks later", "its sender spoke before", "its sender is addressed later",
+                    "the responder addresses its sender later", "asks", "length", "the responder speaks next",
+                    "continues the sender's own", "names the responder", "names somebody")  # fmt: skip
+ADDRESSEE_FEATURES = ("order", "messages by", "messages to", "named in the response",
+                      "another is named in the response", "somebody absent is named")  # fmt: skip
+RESPONSE_FEATURES = ("length", "weight", "names")
+
+
+class Evidence(NamedTuple):
+    """What is known of B samples; T messages, C candidates, P participants."""
+
+    pairs: Array
+    """(B, T, C, F) Of a message and a response."""
+    messages: Array
+    """(B, T, F) Of a message, whatever is answered."""
+    roles: NDArray[np.int64]
+    """(B, T, 3) Its role for a candidate who has no part in it, for its sender, and for whom it addresses."""
+    there: NDArray[np.bool_]
+    """(B, T) Whether there is such a message."""
+    by: Array
+    """(B, P, T) 1 where a candidate addressee says the message."""
+    to: Array
+    """(B, P, T) 1 where they are the one it addresses or, if nobody, mentions."""
+    addressees: Array
+    """(B, P, C, F) Of a candidate addressee and a response."""
+    responses: Array
+    """(B, C, F) Of a response."""
+
+
+def gather(questions: Questions, weights: Array) -> Evidence:
+    """The evidence of a batch.
+
+    Args:
+        questions: With letters.
+        weights: (`PIECE_WEIGHTS`,) How much it tells to have a piece in common.
+    """
+    letters = questions.letters
+    if letters is None:
+        raise ValueError("the questions have no letters; ask the batcher for them")
+    sender, addressee = questions.sender, questions.addressee
+    size, context = sender.shape
+    there = sender != NOBODY
+    people = np.arange(questions.present.shape[1], dtype=np.int32)
+    named = letters.mentions[:, :context]
+    mentioned = np.where((addressee == NOBODY) & (named[..., 0] != sender), named[..., 0], NOBODY)
+    reached = np.where(addressee != NOBODY, addressee, np.maximum(mentioned, NOBODY))
+    by = (sender[:, None] == people[:, None]).astype(np.float32)
+    to = (reached[:, None] == people[:, None]).astype(np.float32)
+    by[:, 0] = to[:, 0] = 0.0
+    piece_weights = weights[letters.pieces & np.uint32(PIECE_WEIGHTS - 1)]
+    totals = _by_utterance(np.add, piece_weights, letters.offsets)
+    drafts = letters.mentions[:, context:]
+    names_sender = (drafts[:, None, :, :, None] == sender[:, :, None, None, None]) & (drafts >= 0)[
+        :, None, :, :, None
+    ]
+    pairs = np.empty((size, context, questions.candidates.shape[1], len(PAIR_FEATURES)), np.float32)
+    pairs[..., -1] = names_sender.any(axis=(3, 4)) & there[:, :, None]
+    for sample in range(size):
+        pairs[sample, ..., :-1] = _overlap(
+            letters, piece_weights, totals, questions.context[sample], questions.candidates[sample]
+        )
+    return Evidence(
+        pairs=pairs,
+        messages=_messages(questions, letters, named, reached),
+        roles=_roles(sender, addressee, mentioned),
+        there=there,
+        by=by,
+        to=to,
+        addressees=_addressees(drafts, by, to),
+        responses=_responses(questions, drafts, totals),
+    )
+
+
+def _by_utterance(reduce: np.ufunc, values: Array, offsets: NDArray[np.int64]) -> Array:
+    """(U,) A sum or maximum over the pieces of each utterance; 0 for one that has none."""
+    result = np.zeros(len(offsets) - 1, np.float32)
+    some = np.flatnonzero(np.diff(offsets))
+    if len(some):
+        result[some] = reduce.reduceat(values, offsets[:-1][some])
+    return result
+
+
+def _overlap(
+    letters: Letters,
+    weights: Array,
+    totals: Array,
+    context: NDArray[np.int32],
+    candidates: NDArray[np.int32],
+) -> Array:
+    """(T, C, 6) What messages and responses have in common, rare pieces counting more."""
+    result = np.zeros((len(context), len(candidates), len(PAIR_FEATURES) - 1), np.float32)
+    messages, responses = _Some(letters, context), _Some(letters, candidates)
+    if not messages.places or not responses.places:
+        return result
+    same = responses.pieces[:, None] == messages.pieces
+    if not same.any():
+        return result
+    common = np.logical_or.reduceat(same, messages.starts, axis=1) * weights[responses.where][:, None]
+    raw = np.add.reduceat(common, responses.starts, axis=0).T
+    rarest = np.maximum.reduceat(common, responses.starts, axis=0).T
+    count = np.add.reduceat(common > 0, responses.starts, axis=0, dtype=np.float32).T
+    of_message, of_response = totals[context[messages.places]][:, None], totals[candidates[responses.places]]
+    known = np.stack(
+        [
+            np.log1p(raw),
+            raw / np.sqrt((of_message + 0.3) * (of_response + 0.3)),
+            raw / (of_response + 0.3),
+            2.0 * rarest,
+            (raw > 0.999 * of_response) & (raw > 0.999 * of_message) & (raw > 0),
+            count / 10,
+        ],
+        axis=2,
+    )
+    result[np.ix_(messages.places, responses.places)] = known
+    return result
+
+
+class _Some:
+    """The pieces of some utterances, one after the other; those that have none are left out."""
+
+    def __init__(self, letters: Letters, utterances: NDArray[np.int32]) -> None:
+        first = letters.offsets[utterances]
+        lengths = np.where(utterances != NOBODY, letters.offsets[utterances + 1] - first, 0)
+        self.places = np.flatnonzero(lengths).tolist()
+        first, lengths = first[self.places], lengths[self.places]
+        ends = np.cumsum(lengths)
+        self.starts = ends - lengths
+        self.where = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - self.starts, lengths)
+        self.pieces = letters.pieces[self.where]
+
+
+def _roles(
+    sender: NDArray[np.int32], addressee: NDArray[np.int32], mentioned: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    is_mention = (addressee == NOBODY) & (mentioned >= 0)
+    who = np.where(is_mention, mentioned, addressee)
+    others = np.where(who == 0, _RESPONDER, _OTHER) + np.where(is_mention, _MENTIONS, 0)
+    to = np.where(who < 0, _TO_NOBODY, others)
+    to_candidate = np.where(who > 0, _CANDIDATE + np.where(is_mention, _MENTIONS, 0), to)
+    said_by = np.where(sender == 0, _RESPONDER, _OTHER)
+    roles = [said_by * _TO + to, _CANDIDATE * _TO + to, said_by * _TO + to_candidate]
+    return np.stack(roles, axis=2).astype(np.int64)
+
+
+def _messages(
+    questions: Questions, letters: Letters, named: NDArray[np.int32], reached: NDArray[np.int32]
+) -> Array:
+    sender = questions.sender
+    there = sender != NOBODY
+    context = sender.shape[1]
+    later = np.triu(np.ones((context, context), bool), 1)
+    same = (sender[:, :, None] == sender[:, None, :]) & there[:, :, None]
+    answers = (sender[:, :, None] == reached[:, None, :]) & there[:, :, None] & later
+    lengths = questions.lengths
+    asks = np.zeros(len(lengths), bool)
+    marks = np.flatnonzero(letters.pieces == _QUESTION_MARK)
+    asks[np.searchsorted(letters.offsets, marks, side="right") - 1] = True
+    responder_next, continues = np.zeros_like(there), np.zeros_like(there)
+    responder_next[:, :-1] = sender[:, 1:] == 0
+    continues[:, 1:] = same[:, np.arange(1, context), np.arange(context - 1)]
+    columns = [
+        (same & later).any(axis=2),
+        (same & later.T).any(axis=2),
+        answers.any(axis=2),
+        (answers & (sender == 0)[:, None]).any(axis=2),
+        asks[questions.context],
+        lengths[questions.context] / 10,
+        responder_next,
+        continues,
+        (named == 0).any(axis=2),
+        (named != NOBODY).any(axis=2),
+    ]
+    result: Array = np.stack(columns, axis=2).astype(np.float32)
+    result *= there[:, :, None]
+    return result
+
+
+def _addressees(drafts: NDArray[np.int32], by: Array, to: Array) -> Array:
+    size, people, _ = by.shape
+    candidates = drafts.shape[1]
+    result = np.zeros((size, people, candidates, len(ADDRESSEE_FEATURES)), np.float32)
+    result[..., 0] = (np.arange(people) / 10)[None, :, None]
+    result[..., 1] = by.sum(axis=2)[:, :, None] / 5
+    result[..., 2] = to.sum(axis=2)[:, :, None] / 5
+    named = (drafts[:, None] == np.arange(people)[:, None, None]).any(axis=3)  # (B, P, C)
+    named[:, 0] = False
+    result[..., 3] = named
+    result[..., 4] = (named.sum(axis=1, keepdims=True) - named) > 0
+    result[..., 5] = (drafts == ELSEWHERE).any(axis=2)[:, None]
+    return result
+
+
+def _responses(questions: Questions, drafts: NDArray[np.int32], totals: Array) -> Array:
+    candidates = questions.candidates
+    columns = [
+        questions.lengths[candidates] / 10,
+        totals[candidates] / 5,
+        (drafts != NOBODY).sum(axis=2),
+    ]
+    return np.stack(columns, axis=2).astype(np.float32)
+
+
+def without(found: Evidence, config: CrosstalkConfig) -> Evidence:
+    """The evidence that a configuration wants to see: what it leaves out is zero, as if it were never so."""
+    if config.overlap and config.names and config.turns:
+        return found
+    pairs, messages = found.pairs.copy(), found.messages.copy()
+    addressees, responses, roles = found.addressees.copy(), found.responses.copy(), found.roles
+    to = found.to
+    if not config.overlap:
+        pairs[..., :-1] = 0
+        responses[..., 1] = 0
+    if not config.names:
+        pairs[..., -1] = 0
+        messages[..., -2:] = 0
+        addressees[..., 3:] = 0
+        responses[..., 2] = 0
+        by_mention = roles % _TO >= _MENTIONS
+        to = to * ~by_mention[:, None, :, 0]
+        roles = np.where(by_mention, roles - roles % _TO + _TO_NOBODY, roles)
+    if not config.turns:
+        messages[..., :-2] = 0
+    return found._replace(
+        pairs=pairs, messages=messages, addressees=addressees, responses=responses, roles=roles, to=to
+    )
+
+
+def choices(questions: Questions) -> NDArray[np.bool_]:
+    """(B, P) Who can be addressed; the responder stands for nobody, where there is nobody else."""
+    result = questions.present.copy()
+    result[:, 0] = questions.participants == 1
+    return result
+
+
+def count(
+    corpus: Corpus, words: NDArray[np.int32], size: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How rare words and pieces are in the training documents, from 0 to 1.
+
+    Args:
+        corpus: Where they are counted.
+        words: (V,) The model's id for every word of it.
+        size: How many words the model has.
+    """
+    counts = corpus.vocabulary.counts.astype(np.float64)
+    by_word, by_piece = np.zeros(size), np.zeros(PIECE_WEIGHTS)
+    np.add.at(by_word, words, counts)
+    for number, (word, times) in enumerate(zip(corpus.vocabulary.words, counts.tolist(), strict=True)):
+        if number >= len(SPECIAL):
+            for piece in pieces(word):
+                by_piece[piece & (PIECE_WEIGHTS - 1)] += times
+    weights = _rarity(by_word)
+    weights[words[: len(SPECIAL)]] *= 0.1  # what is not known, and names, tell little
+    return weights.astype(np.float32), _rarity(by_piece).astype(np.float32)
+
+
+def _rarity(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = max(counts.sum(), 2.0)
+    rarity: NDArray[np.float64] = np.log(total / np.maximum(counts, 1.0)) / np.log(total)
+    return rarity

@@ -1,0 +1,186 @@
+"""Crosstalk, forward only; `towhom.models.crosstalk` explains it, and has the names used here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.batching import Questions
+from towhom.models import evidence
+from towhom.runtime.base import Array, NumpySelector
+from towhom.selection import Rule, Scores
+
+# As in `towhom.models.crosstalk`, which cannot be imported without torch.
+_EMBEDDING_SCALE = 0.3
+_ADDED = 0.02
+_LARGEST = 8.0
+
+
+class Crosstalk(NumpySelector):
+    """Pairs of one question after the other, all that depends on an utterance alone computed once for it.
+
+    An encoded utterance is, side by side: its towers as a message and as a response, of length one, times the
+    root of the temperature; what it says as a message and as a response; the evidence that either adds; and
+    its score as a response by itself, short of what is counted.
+    """
+
+    name = "crosstalk"
+    letters = True
+
+    def __init__(self, weights: Mapping[str, Array], vectors: Array, settings: Any) -> None:
+        self.settings, self.vectors, self.rule = settings, vectors, Rule.JOINT
+        self._weights = dict(weights)
+        d, c, self._units = settings.dimensions, settings.content, settings.evidence
+        # One more pair of towers that leaves the embedding as it is: the plain cosine.
+        same = np.broadcast_to(np.eye(d, dtype=np.float32), (2, d, d))
+        towers = np.concatenate([weights["towers"], same])
+        self._towers = np.ascontiguousarray(towers.transpose(1, 0, 2).reshape(d, -1))
+        self._pairs_of_towers = settings.towers + 1
+        self._root = np.float32(sqrt(abs(float(weights["temperature"][0]))))
+        self._sign = np.float32(np.sign(weights["temperature"][0]))
+        sizes = [len(towers) * d, c, c, self._units, self._units, settings.prior]
+        self._ends = np.cumsum(sizes)[:-1].tolist()
+        self._matches = weights["matches"]
+        self._roles = weights["roles"]
+        self._turns = weights["turns"]
+        self._prior_known = weights["prior"][d:]
+
+    @classmethod
+    def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
+        """The weights that there must be."""
+        d, e, c = settings.dimensions, settings.evidence, settings.content
+        roles, matches = evidence.ROLES, settings.towers + 1 + len(evidence.PAIR_FEATURES)
+        sums = 3 * e + 2 * settings.strongest + len(evidence.ADDRESSEE_FEATURES) + c
+        return {
+            "towers": (2 * settings.towers, d, d),
+            "temperature": (1,),
+            "content": (d, 2 * c),
+            "content_bias": (2 * c,),
+            "roles": (roles, settings.positions, e),
+            "turns": (roles, len(evidence.MESSAGE_FEATURES), e),
+            "matches": (roles, matches, e),
+            "says": (2, c, e),
+            "second": (e, e),
+            "second_bias": (e,),
+            "strongest": (e, settings.strongest),
+            "strongest_bias": (settings.strongest,),
+            "pair": (sums, settings.hidden),
+            "pair_bias": (settings.hidden,),
+            "pair_out": (settings.hidden,),
+            "prior": (d + len(evidence.RESPONSE_FEATURES), settings.prior),
+            "prior_bias": (settings.prior,),
+            "prior_out": (settings.prior,),
+            "piece_weights": (evidence.PIECE_WEIGHTS,),
+        }
+
+    def encode_utterances(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Array:
+        """(U, H) See the class."""
+        w, d = self._weights, self.settings.dimensions
+        bags = np.zeros((len(offsets) - 1, d), np.float32)
+        some = np.flatnonzero(np.diff(offsets))
+        if len(some):
+            bags[some] = np.add.reduceat(self.vectors[tokens], offsets[:-1][some], axis=0)
+        e = _unit(bags, 1e-3) * np.float32(_EMBEDDING_SCALE * sqrt(d))
+        towers = _unit((e @ self._towers).reshape(len(e), -1, d), 1e-12).reshape(len(e), -1) * self._root
+        says = np.tanh(e @ w["content"] + w["content_bias"])
+        message, response = np.split(says, 2, axis=1)
+        prior = e @ w["prior"][:d] + w["prior_bias"]
+        return np.concatenate([towers, says, message @ w["says"][0], response @ w["says"][1], prior], axis=1)
+
+    def embedding(self, utterance: Array) -> Array:
+        """(2 x content,) What it says."""
+        return utterance[self._ends[0] : self._ends[2]]
+
+    def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
+        """Probabilities for a batch of questions."""
+        return Scores.of_pairs(self.scores(questions, utterances).astype(np.float64))
+
+    def addressee_scores(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
+        """(P,), (P,) Of the pairs with the only candidate; it has none without a candidate."""
+        scores = self.scores(questions, utterances)[0, :, 0]
+        return scores, scores
+
+    def scores(self, questions: Questions, utterances: Array) -> Array:
+        """(B, P, C) Logarithmic scores of all pairs; minus infinity where there is no such addressee."""
+        found = evidence.gather(questions, self._weights["piece_weights"])
+        found = evidence.without(found, self.settings)
+        choices = evidence.choices(questions)
+        result = np.full((*choices.shape, questions.candidates.shape[1]), -np.inf, np.float32)
+        parts = np.split(utterances, self._ends, axis=1)
+        for sample, who in enumerate(choices):
+            there = np.flatnonzero(found.there[sample])
+            result[sample][who] = self._score(
+                evidence.Evidence(*(array[sample] for array in found)),
+                parts,
+                questions.context[sample],
+                questions.candidates[sample],
+                there,
+            )[who]
+        return result
+
+    def _score(
+        self,
+        found: evidence.Evidence,
+        parts: list[Array],
+        context: NDArray[np.int32],
+        candidates: NDArray[np.int32],
+        there: NDArray[np.int64],
+    ) -> Array:
+        """(P, C) Of one question; `found` without its first dimension."""
+        w, units, length = self._weights, self._units, len(context)
+        towers, _, responses, adds_message, adds_response, prior = parts
+        messages, count = context[there], len(candidates)
+        k = self._pairs_of_towers
+        left = towers[messages].reshape(len(there), 2 * k, -1)[:, 0::2].transpose(1, 0, 2)
+        right = towers[candidates].reshape(count, 2 * k, -1)[:, 1::2].transpose(1, 2, 0)
+        similar = (left @ right) * self._sign  # (K, T, C)
+        pairs = np.concatenate([similar.transpose(1, 2, 0), found.pairs[there]], axis=2)
+        roles = found.roles[there]
+        by_role = self._matches[roles].transpose(0, 2, 1, 3).reshape(len(there), -1, 3 * units)
+        place = np.minimum(length - 1 - there, self.settings.positions - 1)
+        of_message = self._roles[roles, place[:, None]]
+        of_message += (found.messages[there][:, None, None] @ self._turns[roles])[:, :, 0]
+        of_message += adds_message[messages][:, None]
+        evidence_ = (pairs @ by_role).reshape(len(there), count, 3, units)
+        evidence_ += of_message[:, None]
+        evidence_ += adds_response[candidates][None, :, None]
+        np.maximum(evidence_, 0.0, out=evidence_)
+        second = evidence_.reshape(-1, units) @ w["second"]
+        second += w["second_bias"]
+        np.maximum(second, 0.0, out=second)
+        roled = second.reshape(len(there), count, 3, units)
+        people = found.by.shape[0]
+        by, to = found.by[:, there], found.to[:, there]
+        columns = [_over(by, roled[:, :, 1]), _over(to, roled[:, :, 2])]
+        apart = roled[:, :, 0]
+        columns.append((apart.sum(axis=0)[None] - _over(by + to, apart)) / np.float32(5))
+        for whose, role in ((by, 1), (to, 2)):
+            strength = roled[:, :, role].reshape(-1, units) @ w["strongest"] + w["strongest_bias"]
+            odds = np.exp(strength.clip(-_LARGEST, _LARGEST)).reshape(len(there), count, -1)
+            columns.append(np.log(_over(whose, odds) + np.float32(_ADDED)))
+        said = responses[candidates]
+        columns += [found.addressees, np.broadcast_to(said, (people, *said.shape))]
+        sums = np.concatenate(columns, axis=2).reshape(people * count, -1)
+        hidden = sums @ w["pair"]
+        hidden += w["pair_bias"]
+        np.maximum(hidden, 0.0, out=hidden)
+        own = np.maximum(prior[candidates] + found.responses @ self._prior_known, 0.0) @ w["prior_out"]
+        return ((hidden @ w["pair_out"]).reshape(people, count) + own).astype(np.float32, copy=False)
+
+
+def _unit(values: Array, least: float) -> Array:
+    """Of length one, along the last dimension."""
+    result: Array = values / np.maximum(
+        np.sqrt((values * values).sum(axis=-1, keepdims=True)), np.float32(least)
+    )
+    return result
+
+
+def _over(whose: Array, values: Array) -> Array:
+    """(P, T), (T, C, E) -> (P, C, E) The sum over each candidate's messages."""
+    result: Array = (whose @ values.reshape(len(values), -1)).reshape(len(whose), *values.shape[1:])
+    return result

@@ -1,0 +1,60 @@
+"""What words are made of, so that `/etc/postfix/main.cf` meets "postfix", and "installing" meets "installed".
+
+A word is taken apart where letters, digits and marks meet; of each part, endings are cut off, and what
+remains is hashed. Two messages have a piece in common if the hashes are the same: that needs no vocabulary,
+and works for package names, paths and links that nobody has seen before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from zlib import crc32
+
+MOST = 4
+"""Pieces of a word that count: a link has dozens."""
+
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
+_ENDINGS = ("ing", "ed", "es", "s", "er")
+_STEM = 7
+_EVERYWHERE = frozenset({"http", "https", "www", "com", "org", "net"})
+
+
+def stem(part: str) -> str:
+    """The beginning of a word, the same for most of its forms.
+
+    >>> stem("installing"), stem("installed"), stem("is")
+    ('install', 'install', 'is')
+    """
+    if len(part) <= 4:
+        return part
+    for ending in _ENDINGS:
+        if part.endswith(ending) and len(part) - len(ending) >= 3:
+            part = part.removesuffix(ending)
+            break
+    return part[:_STEM]
+
+
+def parts(word: str) -> tuple[str, ...]:
+    """The pieces of a lower-cased word, as text.
+
+    >>> parts("/etc/postfix/main.cf")
+    ('etc', 'postfix', 'main', 'cf')
+    >>> parts("?")
+    ('?',)
+    """
+    found = _PARTS.findall(word)
+    telling = [part for part in found if len(part) > 1] or found[:1] or [word]
+    return tuple(stem(part) for part in telling if part not in _EVERYWHERE)[:MOST]
+
+
+@lru_cache(maxsize=1 << 16)
+def pieces(word: str) -> tuple[int, ...]:
+    """The pieces of a lower-cased word, as 32-bit hashes."""
+    return tuple(crc32(part.encode("utf-8", "replace")) for part in parts(word))
+
+
+def pieces_of(words: Iterable[str]) -> list[int]:
+    """The distinct pieces of some words, in order of appearance."""
+    return list(dict.fromkeys(piece for word in words for piece in pieces(word)))
