@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from tests.models.chats import word_vectors
-from tests.models.systems import neural
+from tests.models.systems import neural, weights_of
 from towhom import __version__
 from towhom.errors import MissingExtraError, ModelFormatError
+from towhom.models.neural import NeuralSelector
 from towhom.persistence import (
     CARD,
     CONFIG,
@@ -32,6 +33,7 @@ from towhom.persistence import (
     save_model,
     write_model,
 )
+from towhom.runtime.sirnn import SIRNN
 from towhom.selection import Rule
 from towhom.text.vocabulary import ModelVocabulary
 
@@ -54,6 +56,12 @@ def edit(path: Path, change: Edit) -> None:
     path.write_text(json.dumps(config), "utf-8")
 
 
+def vectors_of(model: NeuralSelector) -> NDArray[np.float32]:
+    vectors = model.vectors
+    assert isinstance(vectors, torch.Tensor)
+    return vectors.detach().numpy()
+
+
 class TestRoundTrip:
     def test_all_that_was_saved(self, folder: Path) -> None:
         loaded = load_model(folder)
@@ -62,7 +70,7 @@ class TestRoundTrip:
         assert loaded.training == {"dev": DEV}
         assert loaded.vocabulary.words == VOCABULARY.words
         assert np.array_equal(loaded.vocabulary.matrix, VOCABULARY.matrix)
-        assert np.array_equal(loaded.model.get_buffer("vectors"), VOCABULARY.matrix)
+        assert np.array_equal(vectors_of(loaded.model), VOCABULARY.matrix)
         assert loaded.model.config == model.config
         assert (loaded.model.rule, loaded.model.max_words) == (Rule.JOINT, 20)
         assert not loaded.model.training
@@ -75,6 +83,23 @@ class TestRoundTrip:
         save_model(tmp_path / "m", model, VOCABULARY, system="dynamic-rnn", context=5, training={})
         loaded = load_model(tmp_path / "m").model
         assert (loaded.rule, loaded.max_words) == (Rule.JOINT_LOG, None)
+
+    def test_word_vectors_that_were_trained(self, tmp_path: Path) -> None:
+        """They replace those that training started from, wherever the model runs."""
+        before = VOCABULARY.matrix.copy()
+        model = neural("crosstalk", VOCABULARY)
+        with torch.no_grad():
+            for place, parameter in enumerate(model.parameters()):
+                parameter += 0.5 + place
+        save_model(tmp_path / "m", model, VOCABULARY, system="crosstalk", context=15, training={})
+        loaded = load_model(tmp_path / "m")
+        assert_array_equal(VOCABULARY.matrix, before)
+        assert_array_equal(loaded.vocabulary.matrix, vectors_of(model))
+        assert_array_equal(loaded.runtime.vectors, vectors_of(model))
+        assert not np.array_equal(vectors_of(model), before)
+        assert_arrays(loaded.weights, weights_of(model))
+        for name, value in model.state_dict().items():
+            assert torch.equal(loaded.model.state_dict()[name], value)
 
     def test_files(self, folder: Path) -> None:
         assert {path.name for path in folder.iterdir()} == {CONFIG, WEIGHTS, WORDS, TRAINING, CARD}
@@ -111,8 +136,7 @@ class TestRoundTrip:
 
 def saved_model(vocabulary: ModelVocabulary = VOCABULARY, system: str = "sirnn") -> SavedModel:
     model = neural(system, vocabulary)
-    weights = {name: value.numpy() for name, value in model.state_dict().items()}
-    return SavedModel(system, model.config, weights, vocabulary, 15, model.rule, model.max_words)
+    return SavedModel(system, model.config, weights_of(model), vocabulary, 15, model.rule, model.max_words)
 
 
 def assert_arrays(found: dict[str, NDArray[np.float32]], expected: dict[str, NDArray[np.float32]]) -> None:
@@ -127,6 +151,7 @@ class TestWhatItRunsOn:
         """tests/runtime has every system, in an interpreter that never saw it."""
         monkeypatch.setitem(sys.modules, "torch", None)
         saved = load_model(folder)
+        assert isinstance(saved.runtime, SIRNN)
         assert saved.runtime.hidden == 7
         with pytest.raises(MissingExtraError, match=r"running a model in torch needs .*'towhom\[train\]'"):
             _ = saved.model
@@ -177,10 +202,10 @@ ROWS = {
 
 
 class TestCompact:
-    @pytest.fixture
-    def saved(self) -> SavedModel:
+    @pytest.fixture(params=["sirnn", "crosstalk"])
+    def saved(self, request: pytest.FixtureRequest) -> SavedModel:
         matrix = np.stack([*ROWS.values()]).astype(np.float32)
-        return saved_model(ModelVocabulary(tuple("abcdef"), matrix))
+        return saved_model(ModelVocabulary(tuple("abcdef"), matrix), request.param)
 
     @pytest.fixture
     def folder(self, tmp_path: Path, saved: SavedModel) -> Path:
@@ -215,7 +240,7 @@ class TestCompact:
     def test_both_ways_of_running_see_the_same_vectors(self, folder: Path) -> None:
         loaded = load_model(folder)
         assert_array_equal(loaded.runtime.vectors, loaded.vocabulary.matrix)
-        assert_array_equal(loaded.model.get_buffer("vectors"), loaded.vocabulary.matrix)
+        assert_array_equal(vectors_of(loaded.model), loaded.vocabulary.matrix)
 
     @pytest.mark.parametrize("length", [None, 0, 6, 8])
     def test_scales_are_damaged(self, folder: Path, length: int | None) -> None:

@@ -141,7 +141,8 @@ class Batcher:
 
         Args:
             samples: (B,) Numbers of samples in the corpus.
-            candidates: (B, C) Utterances to choose from instead of those in the corpus, for training.
+            candidates: (B, C) Utterances to choose from instead of those in the corpus, for training; of
+                the sample's own document.
         """
         positions, sender, addressee, participants = self._participants(samples)[:4]
         chosen = self._candidates[samples] if candidates is None else candidates

@@ -44,12 +44,13 @@ def test_rates_and_a_record(run: Run, folders: Folders, corpus: Corpus, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("system", "counted"), [("sirnn-separate", True), ("sirnn-shared", False), ("dynamic-rnn", False)]
+    ("system", "counted"), [("sirnn-separate", True), ("sirnn-shared", False), ("dynamic-rnn", False), ("crosstalk", False)]
 )
 def test_operations_are_those_of_the_system(system: str, counted: bool, run: Run, folders: Folders) -> None:
     sizes = ("--context", "5", "--batch", "32", "--rounds", "1")
     result = json.loads(run("bench", "train", *folders.options, *sizes, "--system", system).stdout)
     assert ("share_of_peak" in result) is counted
+    assert all(result[key] > 0 for key in RATES)
 
 
 class TestErrors:

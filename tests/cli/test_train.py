@@ -16,8 +16,11 @@ from tests.experiments.tiny import corpus as corpus
 from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
+from tests.models.systems import SIZES
 from tests.training.conftest import weights
+from towhom.models import recurrent
 from towhom.models.losses import selection_loss
+from towhom.models.registry import SYSTEMS
 from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 
 
@@ -39,6 +42,77 @@ def test_writes_a_model_and_says_how_good_it_is(run: Run, folders: Folders, tmp_
     assert last.startswith(f"{out}: epoch {training['best_epoch']} of 2 was best, dev ADR ")
     assert f"ADR-RES {training['dev']['adr_res']:.2f}; " in last
     assert last.endswith(f"{training['samples_per_second']:,} samples/s")
+
+
+class TestSet:
+    """`--set NAME=VALUE`."""
+
+    def test_settings_of_the_system(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        """The last one counts; a number may be whole or not, and some are neither."""
+        given = ("hidden=3", "hidden = 5", "init=1", "shared=true")
+        run("train", tmp_path / "model", *folders.options, *OPTIONS, *setting(*given))
+        settings = json.loads((tmp_path / "model" / CONFIG).read_text("utf-8"))["settings"]
+        assert (settings["hidden"], settings["init"], settings["shared"]) == (5, 1, True)
+        training = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))
+        assert training["config"]["settings"] == {"hidden": 5, "init": 1, "shared": True}
+
+    @pytest.mark.parametrize(
+        "part", ["hidden", "hidden=", "hidden=many", "hidden=1,5", "hidden=null", 'hidden="5"', "=5", ""]
+    )
+    def test_no_value(self, part: str, run: Run, folders: Folders, tmp_path: Path) -> None:
+        result = run("train", tmp_path / "model", *folders.options, *setting(part), code=2)
+        expected = f"Invalid value for --set: {part!r} is not NAME=VALUE with a number, true or false"
+        assert expected in result.stderr
+        assert not (tmp_path / "model").exists()
+
+    @pytest.mark.parametrize(
+        ("part", "message"),
+        [
+            ("hiden=5", "hiden is no setting of sirnn; known are dimensions, hidden, init, shared, joint"),
+            ("hidden=5.5", "hidden must be int, is 5.5"),
+            ("hidden=true", "hidden must be int, is True"),
+            ("hidden=0", "hidden must be positive, is 0"),
+            ("towers=3", "towers is no setting of sirnn"),
+        ],
+    )
+    def test_no_such_setting(
+        self, part: str, message: str, run: Run, folders: Folders, tmp_path: Path
+    ) -> None:
+        result = run("train", tmp_path / "model", *folders.options, *setting(part), code=1)
+        assert result.stderr.startswith(f"Error: {message}")
+        assert not (tmp_path / "model").exists()
+
+
+class TestOwnWay:
+    """A system that is trained in another way than those of the paper."""
+
+    SMALL = ("--system", "crosstalk", "--context", "4", "--candidates", "2", "--epochs", "1")
+    SIZES = tuple(f"{name}={size}" for name, size in {**SIZES["crosstalk"], "hidden": 7}.items())
+
+    def test_if_nothing_else_is_said(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        run("train", tmp_path / "model", *folders.options, *self.SMALL, *setting(*self.SIZES))
+        config = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]
+        own = SYSTEMS["crosstalk"].training
+        for name in ("false", "drawn", "batch", "learning_rate", "schedule"):
+            assert config[name] == own[name]
+        assert (own["false"], own["drawn"], own["schedule"]) == (9, "document", "linear")
+        assert (config["candidates"], config["epochs"]) == (2, 1)
+        assert config["settings"] == {**SIZES["crosstalk"], "hidden": 7}
+
+    def test_what_is_said_counts(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        given = ("--batch", "32", "--learning-rate", "0.005")
+        run("train", tmp_path / "model", *folders.options, *self.SMALL, *given, *setting(*self.SIZES))
+        config = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]
+        assert (config["batch"], config["learning_rate"]) == (32, 0.005)
+
+    def test_those_of_the_paper_are_not(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        run("train", tmp_path / "model", *folders.options, *OPTIONS, "--epochs", "1")
+        config = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]
+        assert not {"false", "drawn", "schedule"} & config.keys()
+
+
+def setting(*parts: str) -> list[str]:
+    return [each for part in parts for each in ("--set", part)]
 
 
 def test_again_ends_with_the_same_model(run: Run, folders: Folders, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.models.chats import WORDS, word_vectors
-from tests.models.systems import neural
+from tests.models.systems import NEURAL, neural, weights_of
 from towhom.chat import Kind, Message
 from towhom.evaluation.addressees import (
     BASELINES,
@@ -141,11 +141,12 @@ class TestFollowLogs:
         assert follow_logs(follow_baseline("nobody"), [linked()]) == []
         assert follow_logs(follow_baseline("nobody"), []) == []
 
-    def test_a_model(self) -> None:
+    @pytest.mark.parametrize("system", NEURAL)
+    def test_a_model(self, system: str) -> None:
         vocabulary = ModelVocabulary.of(word_vectors(5), WORDS)
-        model = neural("sirnn", vocabulary)
-        weights = {name: value.numpy() for name, value in model.state_dict().items()}
-        saved = SavedModel("sirnn", model.config, weights, vocabulary, 5, model.rule, model.max_words)
+        model = neural(system, vocabulary)
+        weights = weights_of(model)
+        saved = SavedModel(system, model.config, weights, vocabulary, 5, model.rule, model.max_words)
         outcomes = follow_logs(follow_model(Model(saved)), [EVERY, EVERY])
         assert len(outcomes) == 14
         assert [each.ranked for each in outcomes[:7]] == [each.ranked for each in outcomes[7:]]

@@ -113,7 +113,8 @@ class TestTelling:
         assert find_cases(systems, corpus, [2, 3], context=15, candidates=2, telling=3) == []
 
 
-def test_right_as_the_evaluator_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["sirnn", "crosstalk"])
+def test_right_as_the_evaluator_has_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A system with words of its own, in batches of seven."""
     monkeypatch.setattr(module, "_BATCH", 7)
     random = Random(3)
@@ -121,7 +122,7 @@ def test_right_as_the_evaluator_has_it(tmp_path: Path, monkeypatch: pytest.Monke
     corpus = write_corpus(tmp_path, {Split.DEV: chats})
     vocabulary = ModelVocabulary.of(word_vectors(4), WORDS)
     words = vocabulary.ids(list(corpus.vocabulary.words))
-    model = neural("sirnn", vocabulary)
+    model = neural(name, vocabulary)
     outcomes = evaluate(model, corpus, None, context=5, candidates=2, words=words)
     found = find_cases({"it": System(model, words)}, corpus, corpus.samples_of(None), context=5, candidates=2)
     assert len(found) > 15

@@ -138,10 +138,13 @@ VOCABULARY = ModelVocabulary.of(word_vectors(4), ("amber", "birch", "cedar", "de
 
 
 @pytest.mark.parametrize("rule", [None, *Rule])
-def test_against_a_loop(chats: Corpus, rule: Rule | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
+def test_against_a_loop(
+    system: str, chats: Corpus, rule: Rule | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A neural system, one sample at a time; the evaluator takes them in batches of seven."""
     monkeypatch.setattr(evaluator, "_BATCH", 7)
-    model = neural("sirnn", VOCABULARY)
+    model = neural(system, VOCABULARY)
     words = VOCABULARY.ids(list(chats.vocabulary.words))
     done: list[tuple[int, int]] = []
     found = evaluate(
@@ -154,7 +157,7 @@ def test_against_a_loop(chats: Corpus, rule: Rule | None, monkeypatch: pytest.Mo
         words=words,
         progress=lambda *numbers: done.append(numbers),
     )
-    batcher = Batcher(chats, context=5, candidates=10, words=words)
+    batcher = Batcher(chats, context=5, candidates=10, words=words, letters=model.letters)
     total = len(chats.samples.message)
     assert len(found.both) == total
     assert done == [(min(stop, total), total) for stop in range(7, total + 7, 7)]

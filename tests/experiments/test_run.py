@@ -189,6 +189,37 @@ class TestFootnote:
         assert load_model(folder).model.rule is Rule.JOINT
 
 
+class TestOwnSettings:
+    """A system that is trained in its own way, whatever the plan says."""
+
+    TWO, TEN = Row("crosstalk", 4, 2), Row("crosstalk", 4, 10)
+
+    @pytest.fixture
+    def plan(self, plan: Plan, tmp_path: Path) -> Plan:
+        """With both 2 and 10 candidates."""
+        random = Random(5)
+        chats = [random_document(random, lines=60, people=4, candidates=10) for _ in range(3)]
+        lines = [[Message(said.sender, said.text, said.addressee) for said in chat] for chat in chats]
+        return replace(plan, corpus=both_sizes(tmp_path / "both", lines))
+
+    def test_one_model_for_all_candidates(self, plan: Plan, request: pytest.FixtureRequest) -> None:
+        two = run_row(self.TWO, plan, seed=0)
+        assert [path.name for path in plan.models.iterdir()] == ["crosstalk-t4-c10-s0"]
+        own = entry("crosstalk").training
+        training = json.loads((plan.models / "crosstalk-t4-c10-s0" / TRAINING).read_text("utf-8"))
+        assert training["config"].items() >= own.items()
+        request.getfixturevalue("no_training")
+        ten = run_row(self.TEN, plan, seed=0)
+        assert two["training"] == ten["training"]
+        assert two["identity"]["settings"] == ten["identity"]["settings"] == own
+        assert ten["results"]["dev"].items() >= training["dev"].items()
+        assert two["results"]["dev"]["res"] > ten["results"]["dev"]["res"]
+
+    def test_other_settings_of_the_plan_do_not_matter(self, plan: Plan) -> None:
+        other = replace(plan, settings={**SETTINGS, "epochs": 2})
+        assert is_run_of(run_row(self.TWO, plan, seed=0), other)
+
+
 def test_all_rows_and_seeds(plan: Plan) -> None:
     """What learns nothing cannot differ from seed to seed, and is run once."""
     done: list[tuple[Row, int, dict[str, Any]]] = []

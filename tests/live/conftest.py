@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.models.chats import word_vectors
-from tests.models.systems import neural
+from tests.models.systems import SIZES, neural, weights_of
 from tests.nn.conftest import one_thread as one_thread
 from towhom.chat import Message
 from towhom.corpus.vocabulary import NAME
@@ -68,7 +68,7 @@ def saved_model(
     return SavedModel(
         system,
         network.config,
-        {name: value.detach().numpy() for name, value in network.state_dict().items()},
+        weights_of(network),
         vocabulary,
         context,
         network.rule,
@@ -96,7 +96,14 @@ def mixed() -> Model:
     return Model(saved_model(ranker=random_ranker()))
 
 
-@pytest.fixture(params=["bare", "ruled", "mixed"])
+@pytest.fixture(scope="session")
+def lettered() -> Model:
+    """Sees what words are made of, and who is named; its ranker looks at everything."""
+    says = 2 * SIZES["crosstalk"]["content"]
+    return Model(saved_model("crosstalk", ranker=random_ranker(hidden=says)))
+
+
+@pytest.fixture(params=["bare", "ruled", "mixed", "lettered"])
 def model(request: pytest.FixtureRequest) -> Model:
     """Each of them."""
     found: Model = request.getfixturevalue(request.param)

@@ -51,6 +51,7 @@ messages = st.builds(
 MODELS = (
     Model(saved_model(context=3)),
     Model(saved_model("static-rnn", context=3, ranker=random_ranker())),
+    Model(saved_model("crosstalk", context=3)),
 )
 
 
@@ -65,7 +66,7 @@ def assert_sensible(found: Observation, speaker: str) -> None:
         assert found.addressee == found.message.addressee
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     model=st.sampled_from(MODELS),
     chat=st.lists(messages, max_size=12),

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.live.conftest import HIDDEN, random_ranker, saved_model
+from tests.models.systems import SIZES
 from towhom.chat import Message
 from towhom.live import Model, Session
 from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, REACH, Features, Said
@@ -31,14 +32,16 @@ def sizes(session: Session, folder: Path) -> dict[str, int]:
         "parts of names": len(session.people._parts),
         "messages": len(past),
         "embeddings": sum(each.state is not None for each in past),
+        "with letters": sum(len(each.pieces) > 0 or each.names != () for each in past),
         "meant": max(len(each.meant) for each in past),
         "saved, in kilobytes": round((folder / "state.json").stat().st_size / 5000) * 5,
     }
 
 
-@pytest.fixture
-def model() -> Model:
-    return Model(saved_model("dynamic-rnn", context=2, ranker=random_ranker()))
+@pytest.fixture(params=["dynamic-rnn", "crosstalk"])
+def model(request: pytest.FixtureRequest) -> Model:
+    says = 2 * SIZES["crosstalk"]["content"] if request.param == "crosstalk" else HIDDEN
+    return Model(saved_model(request.param, context=2, ranker=random_ranker(hidden=says)))
 
 
 def test_a_hundred_thousand_messages(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,6 +64,7 @@ def test_a_hundred_thousand_messages(model: Model, tmp_path: Path, monkeypatch: 
     assert seen[0]["parts of names"] == REMEMBERED
     assert seen[0]["messages"] == REACH
     assert seen[0]["embeddings"] == 2
+    assert seen[0]["with letters"] == (2 if model.runtime.letters else 0)
     assert seen[0]["saved, in kilobytes"] < 50
 
 

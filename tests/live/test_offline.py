@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from tests.live.conftest import saved_model, talk
-from tests.models.chats import WORDS, Said, random_document, word_vectors, write_corpus
+from tests.models.chats import WORDS, Said, naming, random_document, word_vectors, write_corpus
 from tests.models.systems import NEURAL
 from towhom.batching import NOBODY, Batcher
 from towhom.chat import Message
@@ -46,6 +46,17 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
         for lines, people in ((6, 1), (30, 3), (60, 16))
     ]
     return write_corpus(tmp_path_factory.mktemp("made-up"), chats, candidates=3)
+
+
+@pytest.fixture(scope="module")
+def of_each_other(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Rooms in which people are spoken of, some of them before they speak themselves."""
+    random = Random(8)
+    chats = [
+        naming(random, random_document(random, lines=lines, people=people, candidates=3))
+        for lines, people in ((6, 1), (30, 3), (60, 16))
+    ]
+    return write_corpus(tmp_path_factory.mktemp("of-each-other"), chats, candidates=3)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +97,7 @@ def batcher(corpus: Corpus, saved: SavedModel) -> Batcher:
         candidates=3,
         max_words=saved.max_words,
         words=saved.vocabulary.ids(list(corpus.vocabulary.words)),
+        letters=saved.runtime.letters,
     )
 
 
@@ -140,11 +152,11 @@ def assert_offline(corpus: Corpus, saved: SavedModel, *, introduce: bool) -> Non
 
 def row_of(scores: Scores, number: int) -> Scores:
     """The scores of one sample."""
-    given = scores.addressee_given, scores.response_given
+    others = scores.addressee_given, scores.response_given, scores.joint
     return Scores(
         scores.addressee[[number]],
         scores.response[[number]],
-        *(None if each is None else each[[number]] for each in given),
+        *(None if each is None else each[[number]] for each in others),
     )
 
 
@@ -165,6 +177,12 @@ class TestEverySample:
         saved = saved_model(system, context=context, vocabulary=vocabulary, hidden=7, init=1.0)
         assert_offline(made_up, saved, introduce=False)
 
+    def test_rooms_in_which_people_are_named(self, of_each_other: Corpus, system: str, context: int) -> None:
+        vocabulary = vocabulary_of(of_each_other)
+        assert NAME in vocabulary.words
+        saved = saved_model(system, context=context, vocabulary=vocabulary, hidden=7, init=1.0)
+        assert_offline(of_each_other, saved, introduce=True)
+
     def test_names_that_are_known_from_the_start(self, makerspace: Corpus, system: str, context: int) -> None:
         vocabulary = vocabulary_of(makerspace)
         assert NAME in vocabulary.words
@@ -176,7 +194,8 @@ class TestEverySample:
     ) -> None:
         vocabulary = vocabulary_of(makerspace, without=(NAME,))
         saved = saved_model(system, context=context, vocabulary=vocabulary, hidden=7, init=1.0)
-        assert_offline(makerspace, saved, introduce=False)
+        # Who sees letters sees those of a name as well, as long as nobody is called so.
+        assert_offline(makerspace, saved, introduce=saved.runtime.letters)
 
 
 def test_a_name_inside_a_text_is_hidden_as_in_a_corpus(makerspace: Corpus) -> None:

@@ -197,6 +197,10 @@ class TestNoState:
             lambda state: state["messages"][3].update(meant=[["ada"]]),
             lambda state: state["messages"][3].update(meant=[["ada", "likely"]]),
             lambda state: state["last"].update(how="guessed"),
+            lambda state: state["messages"][-1].update(tokens=["tea"]),
+            lambda state: state["messages"][-1].update(tokens=[1 << 40]),
+            lambda state: state["messages"][-1].update(pieces=["tea"]),
+            lambda state: state["messages"][-1].update(pieces=[-1]),
             change("introduced", ["helper"]),
             change("names", [3]),
             change("names", None),
@@ -227,15 +231,28 @@ class TestNoState:
 
 
 class TestExactly:
-    def test_names_that_were_not_known_yet(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
+    def test_names_that_were_not_known_yet(self, system: str, tmp_path: Path) -> None:
         """What was an unknown word when it was said stays one."""
-        session = Model(saved_model(context=15)).session()
+        session = Model(saved_model(system, context=15)).session()
         talk(session, "ada> lotte has the key", "bob> tea", "lotte> hello", "ada> milk")
         session.save(tmp_path / "state.json")
         restored = session.model.session()
         restored.restore(tmp_path / "state.json")
-        assert restored.select("bob", ["tea", "lotte: milk"]) == session.select("bob", ["tea", "lotte: milk"])
+        drafts = ["tea", "lotte: milk", "lotte's key"]
+        assert restored.select("bob", drafts) == session.select("bob", drafts)
         assert restored.rank_addressees("bob", "tea?") == session.rank_addressees("bob", "tea?")
+
+    def test_letters_of_a_state_from_before_there_were_any(self, lettered: Model, tmp_path: Path) -> None:
+        """They are those of the words."""
+        session, restored = lettered.session(), lettered.session()
+        talk(session, "ada> is the door open ?", "bob> the doors are", "ada> bob has the key")
+        session.save(tmp_path / "state.json")
+        state = json.loads((tmp_path / "state.json").read_text("utf-8"))
+        assert all(message.pop("pieces") for message in state["messages"])
+        (tmp_path / "state.json").write_text(json.dumps(state), "utf-8")
+        restored.restore(tmp_path / "state.json")
+        assert restored.select("ada", ["the doors", "bob"]) == session.select("ada", ["the doors", "bob"])
 
     def test_half_a_character(self, model: Model, tmp_path: Path) -> None:
         session = model.session()

@@ -72,6 +72,19 @@ def random_document(
     return result
 
 
+def naming(random: Random, document: Document, *, share: float = 0.3) -> list[Said]:
+    """The same, but some texts name one of the speakers, or two, somewhere inside."""
+    people = sorted({said.sender for said in document})
+
+    def name(text: str) -> str:
+        words = text.split()
+        for _ in range(random.choice((1, 1, 2)) if random.random() < share else 0):
+            words.insert(random.randint(0, len(words)), random.choice(people))
+        return " ".join(words)
+
+    return [said._replace(text=name(said.text), false=tuple(map(name, said.false))) for said in document]
+
+
 def random_text(random: Random, empty: float = 0.0) -> str:
     return "" if random.random() < empty else " ".join(random.choices(WORDS, k=random.randint(1, 7)))
 

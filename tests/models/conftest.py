@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.models.chats import WORDS, Said, random_document, word_vectors, write_corpus
+from tests.models.chats import WORDS, Said, naming, random_document, word_vectors, write_corpus
 from tests.nn.conftest import one_thread as one_thread
 from towhom.corpus import Corpus
 from towhom.text.vocabulary import ModelVocabulary
@@ -25,7 +25,8 @@ def documents() -> list[list[Said]]:
     first = Said("guest5", "guest2", "north pond", ("marsh", "oasis grove"), 1)
     sizes = ((6, 1), (40, 3), (60, 16))
     chats = [random_document(random, lines=lines, people=people, candidates=3) for lines, people in sizes]
-    return [*([first, *chat] for chat in chats), random_document(random, lines=9, people=1, candidates=3)]
+    chats = [*([first, *chat] for chat in chats), random_document(random, lines=9, people=1, candidates=3)]
+    return [naming(random, chat) for chat in chats]
 
 
 @pytest.fixture(scope="session")

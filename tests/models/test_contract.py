@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +13,17 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.models.chats import PEOPLE, WORDS, Said, write_corpus
-from tests.models.systems import NEURAL, batcher, neural, selector
-from towhom.batching import NOBODY, Questions
+from tests.models.systems import (
+    NEURAL,
+    RECURRENT,
+    assert_same_questions,
+    batcher,
+    neural,
+    reordered,
+    selector,
+)
+from towhom.batching import ELSEWHERE, NOBODY, Questions
 from towhom.corpus import Corpus
-from towhom.models.losses import selection_loss
 from towhom.models.registry import SYSTEMS
 from towhom.persistence import load_model, save_model
 from towhom.selection import Scores, choose
@@ -66,6 +73,8 @@ class TestEverySystem:
                 known = values[~np.isnan(values)]
                 assert ((known >= 0) & (known <= 1 + 1e-12)).all()
         assert (scores.addressee_given is None) == (scores.response_given is None)
+        if scores.joint is not None:
+            assert scores.joint.shape == (samples, people, 3)
         if scores.addressee_given is not None and scores.response_given is not None:
             assert scores.addressee_given.shape == (samples, 3, people)
             assert scores.response_given.shape == (samples, people, 3)
@@ -108,8 +117,7 @@ class TestEverySystem:
         before = copy.deepcopy(questions)
         found = selector(system, corpus, vocabulary)
         scores = found.score_many(questions)
-        for field in fields(Questions):
-            assert_array_equal(getattr(questions, field.name), getattr(before, field.name))
+        assert_same_questions(questions, before)
         assert_same(found.score_many(questions), scores)
 
     def test_a_batch_is_its_samples_one_by_one(
@@ -129,6 +137,8 @@ class TestEverySystem:
             if together.response_given is not None and alone.response_given is not None:
                 given = together.response_given[row, :people]
                 assert_allclose(given, alone.response_given[0], rtol=0, atol=1e-6)
+            if together.joint is not None and alone.joint is not None:
+                assert_allclose(together.joint[row, :people], alone.joint[0], rtol=0, atol=1e-6)
 
     def test_candidates_in_another_order(
         self, system: str, corpus: Corpus, vocabulary: ModelVocabulary, questions: Questions
@@ -136,13 +146,15 @@ class TestEverySystem:
         found = selector(system, corpus, vocabulary)
         order = np.array([2, 0, 1])
         scores = found.score_many(questions)
-        other = found.score_many(replace(questions, candidates=questions.candidates[:, order]))
+        other = found.score_many(reordered(questions, order))
         assert_allclose(other.addressee, scores.addressee, rtol=0, atol=1e-6)
         assert_allclose(other.response, scores.response[:, order], rtol=0, atol=1e-6)
         if scores.addressee_given is not None and other.addressee_given is not None:
             assert_allclose(other.addressee_given, scores.addressee_given[:, order], rtol=0, atol=1e-6)
         if scores.response_given is not None and other.response_given is not None:
             assert_allclose(other.response_given, scores.response_given[:, :, order], rtol=0, atol=1e-6)
+        if scores.joint is not None and other.joint is not None:
+            assert_allclose(other.joint, scores.joint[:, :, order], rtol=0, atol=1e-6)
 
     @pytest.mark.parametrize("rename", [str.upper, lambda name: f"guest{21 - int(name[5:])}"])
     def test_what_people_are_called_does_not_matter(
@@ -155,11 +167,16 @@ class TestEverySystem:
         questions: Questions,
         tmp_path: Path,
     ) -> None:
+        def new(words: str) -> str:
+            return " ".join(rename(word) if word in PEOPLE else word for word in words.split())
+
         renamed = [
             [
                 said._replace(
-                    sender=rename(said.sender),
-                    addressee=rename(said.addressee) if said.addressee in PEOPLE else said.addressee,
+                    sender=new(said.sender),
+                    addressee=None if said.addressee is None else new(said.addressee),
+                    text=new(said.text),
+                    false=tuple(map(new, said.false)),
                 )
                 for said in document
             ]
@@ -198,7 +215,7 @@ class TestNeuralSystems:
             inputs = model.inputs(ask.questions(usable))
             addressee = torch.from_numpy(answers.addressee[usable].astype(np.int64))
             response = torch.from_numpy(answers.response[usable].astype(np.int64))
-            loss = selection_loss(model(inputs), inputs.present, addressee, response)
+            loss = model.loss(model(inputs), inputs, addressee, response, false="hardest")
             loss.backward()  # type: ignore[no-untyped-call]
             losses.append(loss.item())
         assert losses[0] == pytest.approx(losses[1], abs=1e-5)
@@ -212,17 +229,32 @@ class TestNeuralSystems:
         with pytest.raises(ValueError, match="vectors have 5 dimensions, the model wants 9"):
             neural(system, vocabulary, dimensions=9)
 
-    def test_weights_are_drawn_as_in_the_paper(self, system: str, vocabulary: ModelVocabulary) -> None:
-        model = neural(system, vocabulary, hidden=20, init=0.01)
-        values = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
-        assert 0.0099 < values.max() <= 0.01
-        assert -0.01 <= values.min() < -0.0099
-        assert abs(float(values.mean())) < 3e-4
-        assert not any(name.endswith("bias") for name, _ in model.named_parameters())
-        again = neural(system, vocabulary, hidden=20, init=0.01)
-        assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
-        assert "vectors" not in model.state_dict()
+    def test_the_seed_decides(self, system: str, vocabulary: ModelVocabulary) -> None:
+        one, same, other = (neural(system, vocabulary, seed=seed) for seed in (3, 3, 4))
+        pairs = zip(one.parameters(), same.parameters(), strict=True)
+        assert all(torch.equal(ours, theirs) for ours, theirs in pairs)
+        for (name, ours), theirs in zip(one.named_parameters(), other.parameters(), strict=True):
+            assert torch.equal(ours, theirs) == (name == "vectors"), name
+
+
+@pytest.mark.parametrize("system", RECURRENT)
+def test_weights_are_drawn_as_in_the_paper(system: str, vocabulary: ModelVocabulary) -> None:
+    model = neural(system, vocabulary, hidden=20, init=0.01)
+    values = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    assert 0.0099 < values.max() <= 0.01
+    assert -0.01 <= values.min() < -0.0099
+    assert abs(float(values.mean())) < 3e-4
+    assert not any(name.endswith("bias") for name, _ in model.named_parameters())
+    assert "vectors" not in model.state_dict()
 
 
 def test_the_words_of_the_tests_are_known_and_unknown(vocabulary: ModelVocabulary) -> None:
     assert 0 < len(vocabulary.words) < len(WORDS)
+
+
+def test_the_people_of_the_tests_are_named(corpus: Corpus, vocabulary: ModelVocabulary) -> None:
+    every = np.arange(len(corpus.samples.message))
+    letters = batcher("crosstalk", corpus, vocabulary, context=5, candidates=3).questions(every).letters
+    assert letters is not None
+    for part in np.split(letters.mentions, [5], axis=1):
+        assert {ELSEWHERE, NOBODY, 0, 1, 2} <= set(part.ravel().tolist())

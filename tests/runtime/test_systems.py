@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,26 +16,26 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from tests.models.chats import WORDS, word_vectors
-from tests.models.systems import NEURAL, neural
+from tests.models.systems import NEURAL, assert_same_questions, neural, reordered, weights_of
 from tests.nn.conftest import one_thread as one_thread
-from towhom.batching import NOBODY, Questions
+from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions
 from towhom.models.neural import NeuralSelector
 from towhom.persistence import SavedModel
 from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule, Scores, choose
+from towhom.text.pieces import pieces_of
 from towhom.text.vocabulary import UNKNOWN_ID, ModelVocabulary
 
 VOCABULARY = ModelVocabulary.of(word_vectors(5), WORDS)
-POSITIONED = ("static-rnn", "static-hier-rnn")
+PIECES = np.array(pieces_of([*WORDS, "?", *map(str, range(10, 40))]), np.uint32)
 CLOSE = 1e-5
 
 
 @cache
-def both(system: str, *, positions: int | None = None) -> tuple[NumpySelector, NeuralSelector]:
+def both(system: str, **settings: Any) -> tuple[NumpySelector, NeuralSelector]:
     """A system with random weights, twice."""
-    sizes: dict[str, Any] = {} if positions is None else {"positions": positions}
-    model = neural(system, VOCABULARY, **sizes)
-    weights = {name: value.numpy() for name, value in model.state_dict().items()}
+    model = neural(system, VOCABULARY, **settings)
+    weights = weights_of(model)
     saved = SavedModel(system, model.config, weights, VOCABULARY, 15, model.rule, model.max_words)
     return saved.runtime, model
 
@@ -73,7 +73,31 @@ def random_questions(
         participants=participants,
         candidates=numbered[batch * context :].reshape(batch, candidates),
         speakers_so_far=participants,
+        letters=random_letters(random, sender, participants, candidates, empty=empty),
     )
+
+
+def random_letters(
+    random: np.random.Generator,
+    sender: NDArray[np.int64],
+    participants: NDArray[np.int32],
+    candidates: int,
+    *,
+    empty: float,
+) -> Letters:
+    """Utterances are made of few pieces, so that they have some in common; some name somebody, or two."""
+    batch, context = sender.shape
+    utterances = batch * (context + candidates)
+    count = random.integers(1, 12, utterances) * (random.random(utterances) >= empty)
+    pieces = [np.sort(random.choice(PIECES, size, replace=False)) for size in count.tolist()]
+    mentions = np.full((batch, context + candidates, 2), NOBODY, np.int32)
+    there = np.concatenate([sender != NOBODY, np.ones((batch, candidates), bool)], axis=1)
+    for sample, place in np.argwhere(there).tolist():
+        people = [ELSEWHERE, *range(participants[sample])]
+        named = random.permutation(people)[: random.choice(3, p=(0.5, 0.3, 0.2))]
+        mentions[sample, place, : len(named)] = named
+    offsets = np.concatenate([[0], np.cumsum(count)])
+    return Letters(np.concatenate(pieces), offsets, mentions)
 
 
 any_questions = st.builds(
@@ -94,6 +118,8 @@ def parts(scores: Scores, questions: Questions) -> dict[str, NDArray[np.float64]
     if scores.addressee_given is not None and scores.response_given is not None:
         result["addressee_given"] = scores.addressee_given.transpose(0, 2, 1)[here]
         result["response_given"] = scores.response_given[here]
+    if scores.joint is not None:
+        result["joint"] = scores.joint[here]
     return result
 
 
@@ -119,6 +145,10 @@ def test_the_questions_of_these_tests() -> None:
     assert 0 in values(q.lengths[q.candidates] for q in several)
     assert UNKNOWN_ID in values(q.tokens for q in several)
     assert {NOBODY, 0, 1} <= values(q.addressee[q.sender != NOBODY] for q in several)
+    letters = [q.letters for q in several if q.letters is not None]
+    assert {ELSEWHERE, NOBODY, 0, 1} <= values(each.mentions for each in letters)
+    assert {0, 1} <= values(np.diff(each.offsets) for each in letters)
+    assert set(pieces_of("?")) <= values(each.pieces for each in letters)
 
 
 @pytest.mark.parametrize("system", NEURAL)
@@ -172,12 +202,13 @@ class TestEverySystem:
         questions = random_questions(4, candidates=10)
         order = np.random.default_rng(0).permutation(10)
         scores = runtime.score_many(questions)
-        other = runtime.score_many(replace(questions, candidates=questions.candidates[:, order]))
+        other = runtime.score_many(reordered(questions, order))
         expected = Scores(
             scores.addressee,
             scores.response[:, order],
             None if scores.addressee_given is None else scores.addressee_given[:, order],
             None if scores.response_given is None else scores.response_given[:, :, order],
+            None if scores.joint is None else scores.joint[:, :, order],
         )
         assert np.ptp(scores.response, axis=1).min() > 1e-3  # the order matters
         assert_same(other, expected, questions, 1e-6)
@@ -189,14 +220,13 @@ class TestEverySystem:
         before, states = copy.deepcopy(questions), utterances.copy()
         scores = runtime.score_encoded(questions, utterances)
         assert_array_equal(utterances, states)
-        for field in fields(Questions):
-            assert_array_equal(getattr(questions, field.name), getattr(before, field.name))
+        assert_same_questions(questions, before)
         assert_same(runtime.score_encoded(questions, utterances), scores, questions, 0)
 
     @pytest.mark.parametrize("hidden", [3, 7])
     def test_shapes_of_the_weights(self, system: str, hidden: int) -> None:
         model = neural(system, VOCABULARY, hidden=hidden)
-        expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+        expected = {name: value.shape for name, value in weights_of(model).items()}
         assert runtime_class(system).shapes(model.config) == expected
 
 
@@ -206,22 +236,39 @@ def test_all_contexts_are_shorter(system: str, length: int) -> None:
     """There are places in which nobody of the batch says anything."""
     runtime, model = both(system)
     questions = random_questions(7, context=5)
-    sender = questions.sender.copy()
-    context = questions.context.copy()
-    sender[:, : 5 - length] = context[:, : 5 - length] = NOBODY
-    shorter = replace(questions, sender=sender, context=context)
+    assert questions.letters is not None
+    sender, context, addressee = (
+        each.copy() for each in (questions.sender, questions.context, questions.addressee)
+    )
+    mentions = questions.letters.mentions.copy()
+    for array in (sender, context, addressee, mentions):
+        array[:, : 5 - length] = NOBODY
+    letters = replace(questions.letters, mentions=mentions)
+    shorter = replace(questions, sender=sender, context=context, addressee=addressee, letters=letters)
     assert_same(runtime.score_many(shorter), model.score_many(shorter), shorter)
 
 
-@pytest.mark.parametrize("system", POSITIONED)
+@pytest.mark.parametrize(
+    ("system", "weight", "axis"),
+    [("static-rnn", "positions", 0), ("static-hier-rnn", "positions", 0), ("crosstalk", "roles", 1)],
+)
 @pytest.mark.parametrize("positions", [1, 3])
-def test_positions_that_are_too_far(system: str, positions: int) -> None:
+def test_positions_that_are_too_far(system: str, weight: str, axis: int, positions: int) -> None:
     """They share the last one."""
     runtime, model = both(system, positions=positions)
     questions = random_questions(6)
     assert questions.participants.max() > positions
     assert_same(runtime.score_many(questions), model.score_many(questions), questions)
-    assert runtime_class(system).shapes(model.config)["positions"] == (positions, 7)
+    assert runtime_class(system).shapes(model.config)[weight][axis] == positions
+
+
+@pytest.mark.parametrize("part", ["similarity", "overlap", "names", "turns"])
+def test_a_part_is_left_out(part: str) -> None:
+    """It matters, and it is left out of both."""
+    whole, (runtime, model) = both("crosstalk")[0], both("crosstalk", **{part: False})
+    questions = random_questions(8)
+    assert_same(runtime.score_many(questions), model.score_many(questions), questions)
+    assert np.abs(runtime.score_many(questions).response - whole.score_many(questions).response).max() > 1e-3
 
 
 def lead(scores: Scores, rule: Rule) -> NDArray[np.float64]:

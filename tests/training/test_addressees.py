@@ -59,9 +59,13 @@ def accuracy(saved: SavedModel, logs: list[LinkedLog]) -> float:
     return float(np.mean([each.right for each in follow_logs(follow_model(Model(saved)), logs)]))
 
 
-@pytest.fixture(scope="module")
-def saved() -> SavedModel:
-    return saved_model()
+EMBEDDING = {"sirnn": HIDDEN, "crosstalk": 2 * SIZES["crosstalk"]["content"]}
+"""What a ranker sees of a message's embedding."""
+
+
+@pytest.fixture(scope="module", params=list(EMBEDDING))
+def saved(request: pytest.FixtureRequest) -> SavedModel:
+    return saved_model(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from itertools import pairwise
+from collections import Counter
+from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
 
 from tests.models.chats import Said, random_document, write_corpus
 from towhom.batching import Batcher
@@ -33,9 +36,16 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return write_corpus(tmp_path_factory.mktemp("chats"), documents, candidates=10)
 
 
-def training(corpus: Corpus, *, batch: int = 12, run: int = 4, seed: int = 0) -> TrainingSamples:
-    config = TrainingConfig(context=CONTEXT, candidates=10, batch=batch, run=run, seed=seed)
+def training(corpus: Corpus, *, batch: int = 12, run: int = 4, **settings: Any) -> TrainingSamples:
+    config = TrainingConfig(context=CONTEXT, candidates=10, batch=batch, run=run, **settings)
     return TrainingSamples(corpus, config)
+
+
+def true_and_false(
+    corpus: Corpus, samples: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """(B, 10) What samples can choose from, and (B,) which it is."""
+    return corpus.samples.candidates[10][samples], corpus.samples.labels[10][samples].astype(np.int64)
 
 
 def test_samples_with_all_of_their_context_and_an_addressee_to_choose(corpus: Corpus) -> None:
@@ -101,31 +111,119 @@ def test_order_depends_on_seed_and_epoch_alone(corpus: Corpus) -> None:
     assert order(0, 3) != order(1, 3)
 
 
-def test_false_candidates(corpus: Corpus) -> None:
-    samples = training(corpus)
-    every = training_samples(corpus, CONTEXT)
-    table, labels = corpus.samples.candidates[10][every], corpus.samples.labels[10][every].astype(np.int64)
-    rows = np.arange(len(every))
-    drawn = []
-    for epoch in range(100):
-        pairs = samples.candidates(epoch)(every)
-        assert_array_equal(pairs, samples.candidates(epoch)(every))
-        assert_array_equal(pairs[:, 0], table[rows, labels])
-        place = (table == pairs[:, 1:]) & (np.arange(10) != labels[:, None])
-        assert place.any(axis=1).all()  # one of the false ones
-        drawn.append(pairs[:, 1])
-    assert len({tuple(each) for each in drawn}) == 100
-    for row, seen in enumerate(np.array(drawn).T):
-        assert set(seen.tolist()) == set(np.delete(table[row], labels[row]).tolist())
+class TestListed:
+    """False candidates from those of the sample."""
+
+    def test_one(self, corpus: Corpus) -> None:
+        samples = training(corpus)
+        every = training_samples(corpus, CONTEXT)
+        table, labels = true_and_false(corpus, every)
+        rows = np.arange(len(every))
+        drawn = []
+        for epoch in range(100):
+            pairs = samples.candidates(epoch)(every)
+            assert pairs.shape == (len(every), 2)
+            assert_array_equal(pairs, samples.candidates(epoch)(every))
+            assert_array_equal(pairs[:, 0], table[rows, labels])
+            place = (table == pairs[:, 1:]) & (np.arange(10) != labels[:, None])
+            assert place.any(axis=1).all()  # one of the false ones
+            drawn.append(pairs[:, 1])
+        assert len({tuple(each) for each in drawn}) == 100
+        for row, seen in enumerate(np.array(drawn).T):
+            assert set(seen.tolist()) == set(np.delete(table[row], labels[row]).tolist())
+
+    @pytest.mark.parametrize("false", [1, 4, 9])
+    def test_several(self, corpus: Corpus, false: int) -> None:
+        """Each at most once; the first of them is the one that would be drawn alone."""
+        every = training_samples(corpus, CONTEXT)
+        table, labels = true_and_false(corpus, every)
+        choose = training(corpus, false=false).candidates(2)
+        found, alone = choose(every), training(corpus).candidates(2)(every)
+        assert found.shape == (len(every), 1 + false)
+        assert_array_equal(found[:, :2], alone)
+        assert_array_equal(choose(every[5:9]), found[5:9])
+        for row, label in enumerate(labels.tolist()):
+            wrong = Counter(np.delete(table[row], label).tolist())  # some are the same text
+            drawn = Counter(found[row, 1:].tolist())
+            assert drawn <= wrong
+            assert (drawn == wrong) == (false == 9)
+
+    @pytest.mark.parametrize("false", [1, 4])
+    def test_anew_in_each_epoch(self, corpus: Corpus, false: int) -> None:
+        samples, every = training(corpus, false=false), training_samples(corpus, CONTEXT)
+        drawn = [samples.candidates(epoch)(every)[:, 1:] for epoch in range(5)]
+        for one, other in combinations(drawn, 2):
+            assert (np.sort(one) != np.sort(other)).any(axis=1).mean() > 0.5
+
+    def test_do_not_depend_on_the_batch(self, corpus: Corpus) -> None:
+        every = training_samples(corpus, CONTEXT)
+        samples = training(corpus)
+        whole, part = samples.candidates(1)(every), samples.candidates(1)(every[5:9])
+        assert_array_equal(whole[5:9], part)
+        other = training(corpus, seed=1).candidates(1)(every)
+        assert (whole != other).any()
 
 
-def test_false_candidates_do_not_depend_on_the_batch(corpus: Corpus) -> None:
-    every = training_samples(corpus, CONTEXT)
-    samples = training(corpus)
-    whole, part = samples.candidates(1)(every), samples.candidates(1)(every[5:9])
-    assert_array_equal(whole[5:9], part)
-    other = training(corpus, seed=1).candidates(1)(every)
-    assert (whole != other).any()
+class TestFromTheDocument:
+    """False candidates from all that is said in the sample's document."""
+
+    FALSE = 9
+
+    def samples(self, corpus: Corpus, *, seed: int = 0) -> TrainingSamples:
+        return training(corpus, false=self.FALSE, drawn="document", seed=seed)
+
+    def test_never_the_true_one_and_never_from_elsewhere(self, corpus: Corpus) -> None:
+        samples = self.samples(corpus)
+        messages = corpus.documents.messages
+        seen: dict[int, set[int]] = {}
+        for epoch in range(100):
+            choose = samples.candidates(epoch)
+            for each in samples.batches(epoch):
+                found = choose(each)
+                assert found.shape == (len(each), 1 + self.FALSE)
+                true, false = found[:, :1], found[:, 1:]
+                assert_array_equal(true[:, 0], corpus.samples.message[each])
+                assert (false != true).all()
+                document = np.searchsorted(corpus.documents.samples, each, side="right")[:, None] - 1
+                assert (false >= messages[document]).all()
+                assert (false < messages[document + 1]).all()
+                for sample, some in zip(each.tolist(), false.tolist(), strict=True):
+                    seen.setdefault(sample, set()).update(some)
+        for sample, some in seen.items():  # of the shortest document, every message comes up
+            number = int(np.searchsorted(corpus.documents.samples, sample, side="right")) - 1
+            first, end = messages[number : number + 2].tolist()
+            if end - first == 12:
+                assert some == set(range(first, end)) - {int(corpus.samples.message[sample])}
+        assert {12, 60} <= set(np.diff(messages).tolist())
+
+    def test_the_true_one_is_that_of_the_sample(self, corpus: Corpus) -> None:
+        every = training_samples(corpus, CONTEXT)
+        table, labels = true_and_false(corpus, every)
+        found = self.samples(corpus).candidates(0)(every)
+        assert_array_equal(found[:, 0], table[np.arange(len(every)), labels])
+
+    def test_a_resumed_epoch_draws_the_same(self, corpus: Corpus) -> None:
+        """Whatever was asked for before."""
+        samples = self.samples(corpus)
+        batches, choose = samples.batches(3), samples.candidates(3)
+        drawn = [choose(each) for each in batches]
+        again = self.samples(corpus).candidates(3)
+        for number in (4, 1, 3):
+            assert_array_equal(again(batches[number]), drawn[number])
+
+    def test_anew_by_epoch_and_seed(self, corpus: Corpus) -> None:
+        every = training_samples(corpus, CONTEXT)
+        drawn = [
+            self.samples(corpus, seed=seed).candidates(epoch)(every)
+            for seed, epoch in ((0, 0), (0, 1), (1, 0))
+        ]
+        for one, other in combinations(drawn, 2):
+            assert (one[:, 1:] != other[:, 1:]).any(axis=1).mean() > 0.9
+
+    def test_samples_of_a_batch_draw_each_for_themselves(self, corpus: Corpus) -> None:
+        every = training_samples(corpus, CONTEXT)
+        places = self.samples(corpus).candidates(0)(every)[:, 1:].astype(np.int64)
+        assert len({tuple(row) for row in places.tolist()}) == len(every)
 
 
 class TestAhead:

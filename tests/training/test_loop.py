@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +15,7 @@ import torch
 
 from tests.models.chats import random_document, write_corpus
 from tests.models.systems import NEURAL
-from tests.training.conftest import quiz, weights
+from tests.training.conftest import for_system, quiz, weights
 from towhom.batching import Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
@@ -40,12 +41,12 @@ def on_dev(model: Path, corpus: Corpus) -> dict[str, Any]:
     return summary(outcomes)
 
 
-@pytest.mark.parametrize("system", ["sirnn", "dynamic-rnn"])
+@pytest.mark.parametrize("system", ["sirnn", "dynamic-rnn", "crosstalk"])
 def test_learns_a_rule(
     system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:
     chance = summary(evaluate(Chance(), corpus, Split.DEV, context=4, candidates=2))
-    trained = train(replace(config, system=system, epochs=8), corpus, vectors, out)
+    trained = train(for_system(replace(config, epochs=8), system), corpus, vectors, out)
     assert chance["adr_res"] < 10
     assert trained["dev"]["adr"] > 80
     assert trained["dev"]["res"] > 75
@@ -58,7 +59,7 @@ def test_learns_a_rule(
 def test_every_system_is_saved_as_it_was_measured(
     system: str, false_addressee: Any, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:
-    config = replace(config, system=system, false_addressee=false_addressee, epochs=1)
+    config = for_system(replace(config, false_addressee=false_addressee, epochs=1), system)
     trained = train(config, corpus, vectors, out, checkpoint_seconds=0)
     assert load_model(out).model.rule is (SYSTEMS[system].rule or load_model(out).model.rule)
     assert on_dev(out, corpus) == trained["dev"]
@@ -100,9 +101,11 @@ def test_words_that_only_dev_has_are_unknown(
     assert "birch" not in words
 
 
+@pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
 def test_the_seed_decides(
-    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path
+    system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path
 ) -> None:
+    config = for_system(config, system)
     for name, seed in (("one", 3), ("same", 3), ("other", 4)):
         train(replace(config, seed=seed), corpus, vectors, tmp_path / name)
     assert weights(tmp_path / "one") == weights(tmp_path / "same")
@@ -158,6 +161,81 @@ def test_models_from_before_there_was_a_choice(
         train(replace(config, epochs=1, plain=True), corpus, vectors, out)
 
 
+def test_chance_is_another_in_every_step(
+    config: TrainingConfig,
+    corpus: Corpus,
+    vectors: WordVectors,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And with every seed, large ones included."""
+    drawn: list[tuple[float, ...]] = []
+    step = loop.Run._step
+
+    def drawing(run: loop.Run, *arguments: Any) -> float:
+        drawn.append(tuple(torch.rand(4).tolist()))
+        return step(run, *arguments)
+
+    monkeypatch.setattr(loop.Run, "_step", drawing)
+    for seed in (0, 1, 2, 1 << 40):
+        train(replace(config, seed=seed, epochs=2), corpus, vectors, tmp_path / str(seed))
+    assert len(set(drawn)) == len(drawn) > 4 * 2 * 20
+
+
+class TestSchedule:
+    @pytest.fixture
+    def rates(self, monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
+        """The learning rate of each group of weights, batch by batch."""
+        found: list[list[float]] = []
+        step = loop.Run._step
+
+        def watched(run: loop.Run, *arguments: Any) -> float:
+            found.append([group["lr"] for group in run.optimizer.param_groups])
+            return step(run, *arguments)
+
+        monkeypatch.setattr(loop.Run, "_step", watched)
+        return found
+
+    @pytest.mark.parametrize(("system", "shares"), [("sirnn", [1.0]), ("crosstalk", [1.0, 0.25])])
+    def test_linear(
+        self,
+        system: str,
+        shares: list[float],
+        rates: list[list[float]],
+        config: TrainingConfig,
+        corpus: Corpus,
+        vectors: WordVectors,
+        out: Path,
+    ) -> None:
+        """Word vectors, where they are trained, have a rate of their own."""
+        config = for_system(replace(config, batch=2, run=2, schedule="linear"), system)
+        if len(shares) > 1:
+            config = replace(config, settings={**config.settings, "words_rate": shares[1]})
+        steps: list[Step] = []
+        train(config, corpus, vectors, out, watch=Watch(steps.append))
+        first = [each[0] for each in rates]
+        assert len(steps) == len(rates)
+        assert steps[0].batches > 150
+        assert all(each == pytest.approx([share * each[0] for share in shares]) for each in rates)
+        assert first[0] == pytest.approx(0.01 / 100)
+        assert all(later > earlier for earlier, later in pairwise(first[:100]))
+        assert all(later < earlier for earlier, later in pairwise(first[99:]))
+        assert first[99] == pytest.approx(0.01 * (1 - 99 / (3 * steps[0].batches)))
+        assert first[-1] == pytest.approx(0.01 / (3 * steps[-1].batches))
+
+    def test_constant(
+        self,
+        rates: list[list[float]],
+        config: TrainingConfig,
+        corpus: Corpus,
+        vectors: WordVectors,
+        out: Path,
+    ) -> None:
+        train(replace(config, epochs=1), corpus, vectors, out)
+        assert len(rates) > 20
+        assert all(each == [0.01] for each in rates)
+
+
 def test_stops_when_dev_gets_no_better(
     config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:
@@ -206,6 +284,9 @@ class TestSaidBeforeAnyWork:
             epochs=0,
             patience=0,
             seed=-1,
+            false=0,
+            drawn="anywhere",  # type: ignore[arg-type]
+            schedule="cosine",  # type: ignore[arg-type]
             false_addressee="some",  # type: ignore[arg-type]
         )
         with pytest.raises(ConfigError) as caught:
@@ -217,10 +298,13 @@ class TestSaidBeforeAnyWork:
             "clip must be positive, is 0",
             "epochs must be positive, is 0",
             "patience must be positive, is 0",
+            "false must be positive, is 0",
             "candidates must be 2 or more, is 1",
             "weight_decay must not be negative, is -1",
             "seed must not be negative, is -1",
             "false_addressee must be hardest or all, is 'some'",
+            "schedule must be constant or linear, is 'cosine'",
+            "drawn must be listed or document, is 'anywhere'",
             "hiden is no setting of sirnn",
             "known are dimensions, hidden, init, shared, joint",
             "hidden must be positive, is 0",
@@ -231,6 +315,8 @@ class TestSaidBeforeAnyWork:
         [
             ({"batch": 100}, r"batch \(100\) must be a multiple of run \(16\)"),
             ({"batch": -16}, "batch must be positive, is -16"),
+            ({"false": 2}, "of 2 candidates, 2 cannot be false"),
+            ({"candidates": 10, "false": 10}, "of 10 candidates, 10 cannot be false"),
             ({"system": "recent-tfidf"}, "recent-tfidf learns nothing; it can be evaluated as it is"),
             ({"system": "rnn"}, "there is no system 'rnn'; known are"),
         ],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 import towhom
-from tests.models.systems import neural
+from tests.models.systems import HIDDEN, SIZES, neural
 from tests.training.conftest import weights
 from towhom.chat import Kind, Message
 from towhom.corpus import Corpus, Split
@@ -50,13 +50,22 @@ def linked(seed: int, lines: int = 90) -> LinkedLog:
 TRAIN, DEV = [linked(seed) for seed in range(4)], [linked(seed) for seed in (8, 9)]
 
 
-@pytest.fixture(scope="module")
-def trained(corpus: Corpus, vectors: WordVectors, tmp_path_factory: pytest.TempPathFactory) -> Path:
+EMBEDDING = {"sirnn": HIDDEN, "crosstalk": 2 * SIZES["crosstalk"]["content"]}
+"""What a ranker sees of a message's embedding."""
+
+
+@pytest.fixture(scope="module", params=list(EMBEDDING))
+def trained(
+    corpus: Corpus,
+    vectors: WordVectors,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Path:
     """As `towhom train` writes it, though it has learned nothing."""
     folder = tmp_path_factory.mktemp("trained") / "model"
     vocabulary = ModelVocabulary.of(vectors, corpus.vocabulary.words)
-    model = neural("sirnn", vocabulary)
-    save_model(folder, model, vocabulary, system="sirnn", context=4, training={"epochs": 7})
+    model = neural(request.param, vocabulary)
+    save_model(folder, model, vocabulary, system=request.param, context=4, training={"epochs": 7})
     return folder
 
 
@@ -107,7 +116,7 @@ class TestFolder:
     def test_a_ranker_and_a_calibration(self, packaged: Packaged, trained: Path) -> None:
         saved = load_model(packaged.folder)
         shapes = {name: value.shape for name, value in saved.live_weights.items()}
-        assert shapes == AddresseeRanker.shapes(8, saved.config.hidden)
+        assert shapes == AddresseeRanker.shapes(8, EMBEDDING[saved.system])
         assert saved.live["addressees"]["temperature"] > 0
         assert 0.5 < saved.live["named"] <= 1
         assert not load_model(trained).live

@@ -18,16 +18,17 @@ from safetensors.numpy import save_file
 from torch import Tensor
 
 from tests.models.chats import write_corpus
-from tests.training.conftest import quiz, weights
+from tests.training.conftest import for_system, quiz, weights
 from towhom.corpus import Corpus, Split
 from towhom.errors import TowhomError, TrainingError
+from towhom.models import recurrent
 from towhom.models.losses import selection_loss
 from towhom.text.vectors import WordVectors
 from towhom.training import loop
 from towhom.training.config import TrainingConfig
 from towhom.training.loop import Step, Watch, train
 
-SYSTEMS = ("sirnn", "sirnn-shared", "static-rnn")
+SYSTEMS = ("sirnn", "sirnn-shared", "static-rnn", "crosstalk")
 
 
 class StoppedError(Exception):
@@ -51,7 +52,7 @@ def checkpoint(out: Path) -> Path:
 def test_stopped_twice(
     system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path
 ) -> None:
-    config = replace(config, system=system)
+    config = for_system(config, system)
     undisturbed = train(config, corpus, vectors, out.with_name("undisturbed"))
     for epoch, batch in ((0, 7), (2, 3)):
         with pytest.raises(StoppedError):
@@ -113,11 +114,12 @@ train(TrainingConfig(**json.loads(config)), *data, out, checkpoint_seconds=0)
 """
 
 
+@pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
 def test_killed(
-    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path
+    system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path
 ) -> None:
     """By a signal that cannot be caught, wherever the run happens to be, until it is through."""
-    config = replace(config, epochs=6)
+    config = for_system(replace(config, epochs=6), system)
     train(config, corpus, vectors, out.with_name("undisturbed"))
     vectors.save(out.with_name("vectors"))
     arguments = (corpus.folder, out.with_name("vectors"), out, json.dumps(asdict(config)))

@@ -15,7 +15,7 @@ from towhom.batching import Batcher, Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
 from towhom.models.neural import NeuralSelector
-from towhom.models.registry import system_class, system_config
+from towhom.models.registry import entry, system_class, system_config
 from towhom.nn.kernels import keep_memory, load_kernels, tiny_values_flushed
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
@@ -40,6 +40,7 @@ class Path:
         questions = self.batcher.questions(samples, candidates=candidates)
         addressee = torch.from_numpy(self.batcher.answers(samples).addressee.astype(np.int64))
         inputs = self.model.inputs(questions)
+        self.model.train()
         self.optimizer.zero_grad()
         true = torch.zeros_like(addressee)
         loss = self.model.loss(self.model(inputs), inputs, addressee, true, false="hardest")
@@ -50,6 +51,7 @@ class Path:
 
     def predict(self, samples: NDArray[np.int64]) -> int:
         """Score a batch; how many samples."""
+        self.model.eval()
         self.model.score_many(self.batcher.questions(samples))
         return len(samples)
 
@@ -71,7 +73,8 @@ def bench_training(
         ConfigError: Settings are wrong; all of them are named.
         CorpusError: The corpus lacks samples for training or for dev.
     """
-    training = TrainingConfig(system=system, context=context, candidates=candidates, batch=batch)
+    own = {key: value for key, value in entry(system).training.items() if key in ("false", "drawn")}
+    training = TrainingConfig(system=system, context=context, candidates=candidates, batch=batch, **own)
     problems = training.problems() + ([] if rounds > 0 else [f"rounds must be positive, is {rounds}"])
     if problems:
         raise ConfigError("; ".join(problems))
@@ -82,10 +85,17 @@ def bench_training(
     paths = {}
     for name in ("fast", "plain"):
         plain = name == "plain"
-        config = system_config(system, {"dimensions": vectors.dimensions, "init": 0.1})
+        config = system_config(system, {"dimensions": vectors.dimensions})
         model: NeuralSelector = system_class(system)(config, vocabulary.matrix, plain=plain)
         model.init_weights(torch.Generator().manual_seed(0))
-        batcher = Batcher(corpus, context=context, candidates=candidates, words=ids, distinct=not plain)
+        batcher = Batcher(
+            corpus,
+            context=context,
+            candidates=candidates,
+            words=ids,
+            distinct=not plain,
+            letters=model.letters,
+        )
         optimizer = torch.optim.Adam(model.parameters(), fused=True)
         paths[name] = Path(model, batcher, optimizer)
     samples = TrainingSamples(corpus, training)

@@ -144,10 +144,13 @@ def train(
 
 def _setting(part: str) -> tuple[str, Any]:
     """NAME=VALUE as a name and a number, true or false."""
-    name, _, value = part.partition("=")
+    name, _, text = part.partition("=")
     try:
-        return name.strip(), json.loads(value)
+        value = json.loads(text)
     except ValueError:
+        value = None
+    if not name.strip() or not isinstance(value, int | float):
         raise click.BadParameter(
             f"{part!r} is not NAME=VALUE with a number, true or false", param_hint="--set"
-        ) from None
+        )
+    return name.strip(), value

@@ -52,38 +52,54 @@ class Mentions:
         for place, name in enumerate(corpus.speaker_names.slice(first, last)):
             if len(name) >= SHORTEST:
                 numbers.setdefault(name.lower(), place)
-        start, stop = corpus.documents.messages[document : document + 2].tolist()
-        offsets = corpus.utterances.offsets[start : stop + 1]
-        tokens = np.asarray(corpus.utterances.tokens[offsets[0] : offsets[-1]])
+        utterances = self._utterances(document)
+        starts = corpus.utterances.offsets[utterances]
+        lengths = corpus.utterances.offsets[utterances + 1] - starts
+        first_tokens = np.cumsum(lengths) - lengths
+        tokens = corpus.utterances.tokens[
+            np.arange(lengths.sum()) + np.repeat(starts - first_tokens, lengths)
+        ]
         # Names that are not hidden, because they are words as well.
         words_here = np.unique(tokens).tolist()
         named = {word: numbers.get(corpus.vocabulary.words[word]) for word in words_here if word != _NAME_ID}
         plain = np.array([word for word, number in named.items() if number is not None], tokens.dtype)
         places = np.flatnonzero((tokens == _NAME_ID) | np.isin(tokens, plain))
-        utterances = np.searchsorted(offsets - offsets[0], places, side="right") - 1
+        owners = np.repeat(np.arange(len(utterances)), lengths)[places]
         of = -1
         words: list[str] = []
-        for place, utterance in zip(places.tolist(), utterances.tolist(), strict=True):
-            word = int(tokens[place])
+        for place, owner in zip(places.tolist(), owners.tolist(), strict=True):
+            word, utterance = int(tokens[place]), int(utterances[owner])
             number = named.get(word)
             if word == _NAME_ID:
                 if utterance != of:
-                    of, words = utterance, self._words(start + utterance)
-                number = numbers.get(words[place - int(offsets[utterance] - offsets[0])])
+                    of, words = utterance, self._words(utterance, int(lengths[owner]))
+                number = numbers.get(words[place - int(first_tokens[owner])])
             if number is not None:
-                self._add(start + utterance, number, word)
+                self._add(utterance, number, word)
 
-    def _words(self, utterance: int) -> list[str]:
+    def _utterances(self, document: int) -> NDArray[np.int64]:
+        """A document's messages, and those of its candidates that no message says."""
+        documents, samples = self._corpus.documents, self._corpus.samples
+        first, last = documents.samples[document : document + 2].tolist()
+        candidates = [table[first:last].ravel() for table in samples.candidates.values()]
+        loose = np.unique(np.concatenate([np.empty(0, np.int64), *candidates]))
+        start, stop = documents.messages[document : document + 2].tolist()
+        return np.concatenate([np.arange(start, stop), loose[loose >= documents.messages[-1]]])
+
+    def _words(self, utterance: int, count: int) -> list[str]:
         text = self._corpus.utterances.text[utterance]
-        words = tokenize(text)
-        count = int(np.diff(self._corpus.utterances.offsets[utterance : utterance + 2])[0])
-        return words if len(words) == count else text.lower().split()  # the published corpus comes tokenized
+        # The published corpus comes tokenized. What cannot be stored as UTF-8 is not the text that was read.
+        for words in (tokenize(text), text.lower().split()):
+            if len(words) == count:
+                return words
+        return [""] * count
 
     def _add(self, utterance: int, number: int, word: int) -> None:
-        row = self.speaker[utterance]
-        for place in range(_KEPT):
-            if row[place] == number:
-                return
-            if row[place] < 0:
-                row[place], self.word[utterance, place] = number, word
-                return
+        row, words = self.speaker[utterance], self.word[utterance]
+        if number in row:
+            return
+        kept = [pair for pair in zip(row.tolist(), words.tolist(), strict=True) if pair[0] >= 0]
+        kept.append((number, word))
+        if len(kept) > _KEPT:  # those stay who spoke first: it must not matter who will speak later
+            kept.remove(max(kept))
+        row[: len(kept)], words[: len(kept)] = zip(*kept, strict=True)

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "towhom-session", 1
 _SPOKEN = (Kind.MESSAGE, Kind.ACTION, Kind.NOTICE)
+_UNREADABLE = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError
+)  # fmt: skip
+"""What comes of reading a damaged state."""
 _KEPT = 0.05
 """Probabilities below this are not remembered."""
 _LONGEST = 4000
@@ -174,7 +178,7 @@ class Session:
                 )
             fresh = Session(self.model)
             fresh._restore(state)
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except _UNREADABLE as error:
             raise SessionError(f"{path}: the state cannot be read ({error!r})") from error
         with self._lock:
             self.people, self._past, self._last = fresh.people, fresh._past, fresh._last
@@ -270,15 +274,16 @@ class Session:
             participants=np.array([len(numbers)], np.int32),
             candidates=np.arange(len(context), len(utterances), dtype=np.int32)[None],
             speakers_so_far=np.array([max(len(self.people.names), 1)], np.int32),
-            letters=self._letters(utterances, numbers) if self.model.runtime.letters else None,
+            letters=self._letters(responder, utterances, numbers) if self.model.runtime.letters else None,
         )
         return questions, utterances, [name for name in numbers if name is not None]
 
-    def _letters(self, utterances: list[Said], numbers: Mapping[str | None, int]) -> Letters:
-        """What the words are made of, and who is named of those who have spoken."""
+    def _letters(self, responder: str, utterances: list[Said], numbers: Mapping[str | None, int]) -> Letters:
+        """What the words are made of, and who is named of those who have spoken, or are about to."""
         mentions = np.full((1, len(utterances), MOST), NOBODY, np.int32)
+        about_to = {responder.lower(): responder}
         for row, said in zip(mentions[0], utterances, strict=True):
-            who = [self.people.spoke_as(word) for word in said.names]
+            who = [self.people.spoke_as(word) or about_to.get(word) for word in said.names]
             known = [numbers.get(name, ELSEWHERE) for name in who if name is not None][:MOST]
             row[: len(known)] = known
         return Letters(
@@ -329,6 +334,7 @@ class Session:
                     "time": said.time,
                     "meant": list(said.meant.items()),
                     "tokens": said.tokens.tolist(),
+                    **({"pieces": said.pieces.tolist()} if self.model.runtime.letters else {}),
                 }
                 for said in self._past
             ],
@@ -359,8 +365,10 @@ class Session:
             if place < first:
                 said.tokens, said.pieces, said.names = NO_TOKENS, NO_PIECES, ()
             else:
-                # Names that were not known yet when it was said were unknown words.
-                said.tokens = np.array(each["tokens"], np.int32) if same_words else said.tokens
+                # Names that were not known yet when it was said were unknown words, and had letters.
+                if same_words:
+                    said.tokens = np.array(each["tokens"], np.int32)
+                    said.pieces = np.array(each.get("pieces", said.pieces), np.uint32)
                 self._encode([said])
         if state["last"] is not None:
             last, said = state["last"], self._past[-1]

@@ -9,6 +9,10 @@ FalseAddressee = Literal["hardest", "all"]
 """Whom the true addressee is told from: the best-scoring other participant, or all."""
 
 
+SHARES = frozenset({"word_dropout", "dropout"})
+"""Settings that are a share: there may be none of it, but not all. All other numbers are positive."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecurrentConfig:
     """Sizes as in the paper.
@@ -74,9 +78,11 @@ class CrosstalkConfig:
         word_dropout: Share of words that are left out in training.
         dropout: Share of an utterance's embedding that is left out in training.
         words_rate: Learning rate of word vectors, compared with that of the rest.
+        similarity: Whether it has towers, and compares embeddings.
         overlap: Whether it sees what messages and responses have in common to the letter.
         names: Whether it sees who is named inside texts.
         turns: Whether it sees what happened after a message: answered, continued, asked again.
+        links: Whether it compares messages with each other, to find conversations that name nobody.
     """
 
     dimensions: int = 128
@@ -90,6 +96,8 @@ class CrosstalkConfig:
     word_dropout: float = 0.3
     dropout: float = 0.1
     words_rate: float = 0.2
+    similarity: bool = True
     overlap: bool = True
     names: bool = True
     turns: bool = True
+    links: bool = True

@@ -65,6 +65,10 @@ class Inputs(NamedTuple):
     """(B, P, C, F)"""
     responses: Tensor
     """(B, C, F)"""
+    common: Tensor
+    """(B, T, T, F)"""
+    links: Tensor
+    """(B, 4, T, T)"""
 
 
 class Crosstalk(NeuralSelector):
@@ -94,7 +98,10 @@ class Crosstalk(NeuralSelector):
         self.content = nn.Parameter(torch.empty(d, 2 * c))
         self.content_bias = nn.Parameter(torch.empty(2 * c))
         self.roles = nn.Parameter(torch.empty(evidence.ROLES, config.positions, e))
-        self.turns = nn.Parameter(torch.empty(evidence.ROLES, len(evidence.MESSAGE_FEATURES), e))
+        turns = len(evidence.MESSAGE_FEATURES) + len(evidence.LINKS) * (
+            config.towers + 1 + len(evidence.LINK_FEATURES)
+        )
+        self.turns = nn.Parameter(torch.empty(evidence.ROLES, turns, e))
         matches = config.towers + 1 + len(evidence.PAIR_FEATURES)
         self.matches = nn.Parameter(torch.empty(evidence.ROLES, matches, e))
         self.says = nn.Parameter(torch.empty(2, c, e))
@@ -154,12 +161,20 @@ class Crosstalk(NeuralSelector):
         messages, responses = torch.tanh(e @ self.content + self.content_bias).chunk(2, dim=1)
         # How each response goes with each message: (B, T, C, matches).
         sides = normalize(torch.einsum("ud,kde->kue", e, self.towers), dim=-1)
-        similar = [
-            sides[2 * k][context] @ sides[2 * k + 1][candidates].transpose(1, 2) for k in range(config.towers)
-        ]
         unit = normalize(e, dim=1)
-        similar.append(unit[context] @ unit[candidates].transpose(1, 2))
-        pairs = torch.cat([torch.stack(similar, dim=-1) * self.temperature, inputs.pairs], dim=-1)
+        sides = torch.cat([sides, unit.expand(2, -1, -1)])
+        heard = sides[0::2][:, context] * (self.temperature if config.similarity else 0.0)
+        answers = sides[1::2]
+        similar = (heard @ answers[:, candidates].transpose(2, 3)).permute(1, 2, 3, 0)
+        pairs = torch.cat([similar, inputs.pairs], dim=-1)
+        # How each message goes with the others, where one may have answered the other: (B, T, 4 x features).
+        alike = (heard @ answers[:, context].transpose(2, 3)).permute(1, 2, 3, 0)
+        alike = relu(torch.cat([alike, inputs.common], dim=-1))
+        linked = [
+            ((alike.transpose(1, 2) if link % 2 else alike) * inputs.links[:, link, :, :, None]).amax(dim=2)
+            for link in range(len(evidence.LINKS))
+        ]
+        turns = torch.cat([inputs.messages, *linked], dim=-1)
         # Evidence of each message, by its role for a candidate: no part in it, the sender, the addressee.
         size, length, choices, _ = pairs.shape
         units = config.evidence
@@ -167,7 +182,7 @@ class Crosstalk(NeuralSelector):
         found = (pairs @ by_role).view(size, length, choices, 3, units)
         place = (length - 1 - torch.arange(length, device=context.device)).clamp(max=config.positions - 1)
         of_message = self.roles[inputs.roles, place[None, :, None]]
-        of_message = of_message + torch.einsum("btf,btvfe->btve", inputs.messages, self.turns[inputs.roles])
+        of_message = of_message + torch.einsum("btf,btvfe->btve", turns, self.turns[inputs.roles])
         of_message = of_message + (messages @ self.says[0])[context][:, :, None]
         of_response = (responses @ self.says[1])[candidates]
         found = relu(found + of_message[:, :, None] + of_response[:, None, :, None])
@@ -207,8 +222,7 @@ class Crosstalk(NeuralSelector):
         """Questions as tensors, with the evidence."""
         device = self.vectors.device
         weights: NDArray[np.float32] = self.piece_weights.cpu().numpy()  # type: ignore[operator]
-        found = evidence.gather(questions, weights)
-        found = evidence.without(found, self.config)
+        found = evidence.gather(questions, weights, self.config)
 
         def tensor(array: NDArray[Any]) -> Tensor:
             return torch.as_tensor(np.ascontiguousarray(array), device=device)

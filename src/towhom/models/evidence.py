@@ -38,9 +38,14 @@ PAIR_FEATURES = ("log of common weight", "cosine", "share of the response", "rar
 MESSAGE_FEATURES = ("its sender speaks later", "its sender spoke before", "its sender is addressed later",
                     "the responder addresses its sender later", "asks", "length", "the responder speaks next",
                     "continues the sender's own", "names the responder", "names somebody")  # fmt: skip
+_NAMING = MESSAGE_FEATURES.index("names the responder")
+_LINKING = [PAIR_FEATURES.index("cosine"), PAIR_FEATURES.index("rarest common piece")]
 ADDRESSEE_FEATURES = ("order", "messages by", "messages to", "named in the response",
                       "another is named in the response", "somebody absent is named")  # fmt: skip
 RESPONSE_FEATURES = ("length", "weight", "names")
+LINK_FEATURES = ("cosine", "rarest common piece")
+LINKS = ("the responder answers it", "it answers the responder", "another answers it", "it answers another")
+"""Which other messages of the context are compared with a message, to find conversations that name nobody."""
 
 
 class Evidence(NamedTuple):
@@ -62,14 +67,19 @@ class Evidence(NamedTuple):
     """(B, P, C, F) Of a candidate addressee and a response."""
     responses: Array
     """(B, C, F) Of a response."""
+    common: Array
+    """(B, T, T, F) Of a message, and of another as if it answered it."""
+    links: Array
+    """(B, 4, T, T) 1 where the other may have to do with it; see `LINKS`."""
 
 
-def gather(questions: Questions, weights: Array) -> Evidence:
-    """The evidence of a batch.
+def gather(questions: Questions, weights: Array, config: CrosstalkConfig) -> Evidence:
+    """The evidence of a batch. What a configuration leaves out is as if it were never so.
 
     Args:
         questions: With letters.
         weights: (`PIECE_WEIGHTS`,) How much it tells to have a piece in common.
+        config: Which parts are wanted.
     """
     letters = questions.letters
     if letters is None:
@@ -78,33 +88,36 @@ def gather(questions: Questions, weights: Array) -> Evidence:
     size, context = sender.shape
     there = sender != NOBODY
     people = np.arange(questions.present.shape[1], dtype=np.int32)
-    named = letters.mentions[:, :context]
+    mentions = letters.mentions if config.names else np.full_like(letters.mentions, NOBODY)
+    named, drafts = mentions[:, :context], mentions[:, context:]
     mentioned = np.where((addressee == NOBODY) & (named[..., 0] != sender), named[..., 0], NOBODY)
     reached = np.where(addressee != NOBODY, addressee, np.maximum(mentioned, NOBODY))
     by = (sender[:, None] == people[:, None]).astype(np.float32)
     to = (reached[:, None] == people[:, None]).astype(np.float32)
     by[:, 0] = to[:, 0] = 0.0
-    piece_weights = weights[letters.pieces & np.uint32(PIECE_WEIGHTS - 1)]
+    piece_weights = weights[letters.pieces & np.uint32(PIECE_WEIGHTS - 1)] * np.float32(config.overlap)
     totals = _by_utterance(np.add, piece_weights, letters.offsets)
-    drafts = letters.mentions[:, context:]
-    names_sender = (drafts[:, None, :, :, None] == sender[:, :, None, None, None]) & (drafts >= 0)[
-        :, None, :, :, None
-    ]
     pairs = np.empty((size, context, questions.candidates.shape[1], len(PAIR_FEATURES)), np.float32)
-    pairs[..., -1] = names_sender.any(axis=(3, 4)) & there[:, :, None]
+    pairs[..., -1] = (drafts[:, None] == sender[:, :, None, None]).any(axis=3) & there[:, :, None]
+    common = np.empty((size, context, context, len(LINK_FEATURES)), np.float32)
     for sample in range(size):
-        pairs[sample, ..., :-1] = _overlap(
-            letters, piece_weights, totals, questions.context[sample], questions.candidates[sample]
-        )
+        said, drafted = questions.context[sample], questions.candidates[sample]
+        found = _overlap(letters, piece_weights, totals, said, np.concatenate([said, drafted]))
+        common[sample] = found[:, :context, _LINKING]
+        pairs[sample, ..., :-1] = found[:, context:]
+    messages = _messages(questions, letters, named, reached)
+    messages[..., :_NAMING] *= config.turns
     return Evidence(
         pairs=pairs,
-        messages=_messages(questions, letters, named, reached),
+        messages=messages,
         roles=_roles(sender, addressee, mentioned),
         there=there,
         by=by,
         to=to,
         addressees=_addressees(drafts, by, to),
         responses=_responses(questions, drafts, totals),
+        common=common,
+        links=_links(sender) * np.float32(config.links),
     )
 
 
@@ -212,6 +225,18 @@ def _messages(
     return result
 
 
+def _links(sender: NDArray[np.int32]) -> Array:
+    there, context = sender != NOBODY, sender.shape[1]
+    later = np.triu(np.ones((context, context), bool), 1)
+    both = there[:, :, None] & there[:, None, :]
+    different = both & (sender[:, :, None] != sender[:, None, :])
+    mine = different & (sender == 0)[:, None, :]
+    others = different & (sender != 0)[:, None, :]
+    return np.stack([mine & later, mine & later.T, others & later, others & later.T], axis=1).astype(
+        np.float32
+    )
+
+
 def _addressees(drafts: NDArray[np.int32], by: Array, to: Array) -> Array:
     size, people, _ = by.shape
     candidates = drafts.shape[1]
@@ -235,31 +260,6 @@ def _responses(questions: Questions, drafts: NDArray[np.int32], totals: Array) -
         (drafts != NOBODY).sum(axis=2),
     ]
     return np.stack(columns, axis=2).astype(np.float32)
-
-
-def without(found: Evidence, config: CrosstalkConfig) -> Evidence:
-    """The evidence that a configuration wants to see: what it leaves out is zero, as if it were never so."""
-    if config.overlap and config.names and config.turns:
-        return found
-    pairs, messages = found.pairs.copy(), found.messages.copy()
-    addressees, responses, roles = found.addressees.copy(), found.responses.copy(), found.roles
-    to = found.to
-    if not config.overlap:
-        pairs[..., :-1] = 0
-        responses[..., 1] = 0
-    if not config.names:
-        pairs[..., -1] = 0
-        messages[..., -2:] = 0
-        addressees[..., 3:] = 0
-        responses[..., 2] = 0
-        by_mention = roles % _TO >= _MENTIONS
-        to = to * ~by_mention[:, None, :, 0]
-        roles = np.where(by_mention, roles - roles % _TO + _TO_NOBODY, roles)
-    if not config.turns:
-        messages[..., :-2] = 0
-    return found._replace(
-        pairs=pairs, messages=messages, addressees=addressees, responses=responses, roles=roles, to=to
-    )
 
 
 def choices(questions: Questions) -> NDArray[np.bool_]:

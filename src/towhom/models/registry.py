@@ -36,7 +36,7 @@ _CROSSTALK = {
     "batch": 64,
     "learning_rate": 0.002,
     "schedule": "linear",
-    "epochs": 3,
+    "epochs": 4,
     "settings": {},
 }
 
@@ -85,8 +85,8 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
     """The configuration of a neural system: the system's own settings, and some more.
 
     Raises:
-        ConfigError: A setting is unknown, of the wrong type, not positive, or that of another system; all of
-            them are named.
+        ConfigError: A setting is unknown, of the wrong type, not positive (or no share), or that of another
+            system; all of them are named.
     """
     if not entry(name).neural:
         raise ConfigError(f"{name} is no trained system; it has no settings")
@@ -101,6 +101,9 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
             problems.append(f"{key} must be {known[key]}, is {value!r}")
         elif key in own and own[key] != value:
             problems.append(f"{key} is {own[key]} in {name}, not {value}")
+        elif key in configs.SHARES:
+            if not 0 <= value < 1:
+                problems.append(f"{key} must be at least 0 and less than 1, is {value}")
         elif type(value) is not bool and not value > 0:
             problems.append(f"{key} must be positive, is {value}")
     if problems:

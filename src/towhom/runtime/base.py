@@ -25,6 +25,9 @@ class NumpySelector(Selector):
         settings: The system's configuration.
     """
 
+    vectors: Array
+    settings: Any
+
     @abstractmethod
     def __init__(self, weights: Mapping[str, Array], vectors: Array, settings: Any) -> None: ...
 

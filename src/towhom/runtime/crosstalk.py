@@ -41,7 +41,7 @@ class Crosstalk(NumpySelector):
         self._towers = np.ascontiguousarray(towers.transpose(1, 0, 2).reshape(d, -1))
         self._pairs_of_towers = settings.towers + 1
         self._root = np.float32(sqrt(abs(float(weights["temperature"][0]))))
-        self._sign = np.float32(np.sign(weights["temperature"][0]))
+        self._sign = np.float32(np.sign(weights["temperature"][0]) if settings.similarity else 0.0)
         sizes = [len(towers) * d, c, c, self._units, self._units, settings.prior]
         self._ends = np.cumsum(sizes)[:-1].tolist()
         self._matches = weights["matches"]
@@ -61,7 +61,12 @@ class Crosstalk(NumpySelector):
             "content": (d, 2 * c),
             "content_bias": (2 * c,),
             "roles": (roles, settings.positions, e),
-            "turns": (roles, len(evidence.MESSAGE_FEATURES), e),
+            "turns": (
+                roles,
+                len(evidence.MESSAGE_FEATURES)
+                + len(evidence.LINKS) * (settings.towers + 1 + len(evidence.LINK_FEATURES)),
+                e,
+            ),
             "matches": (roles, matches, e),
             "says": (2, c, e),
             "second": (e, e),
@@ -106,8 +111,7 @@ class Crosstalk(NumpySelector):
 
     def scores(self, questions: Questions, utterances: Array) -> Array:
         """(B, P, C) Logarithmic scores of all pairs; minus infinity where there is no such addressee."""
-        found = evidence.gather(questions, self._weights["piece_weights"])
-        found = evidence.without(found, self.settings)
+        found = evidence.gather(questions, self._weights["piece_weights"], self.settings)
         choices = evidence.choices(questions)
         result = np.full((*choices.shape, questions.candidates.shape[1]), -np.inf, np.float32)
         parts = np.split(utterances, self._ends, axis=1)
@@ -134,16 +138,29 @@ class Crosstalk(NumpySelector):
         w, units, length = self._weights, self._units, len(context)
         towers, _, responses, adds_message, adds_response, prior = parts
         messages, count = context[there], len(candidates)
-        k = self._pairs_of_towers
-        left = towers[messages].reshape(len(there), 2 * k, -1)[:, 0::2].transpose(1, 0, 2)
-        right = towers[candidates].reshape(count, 2 * k, -1)[:, 1::2].transpose(1, 2, 0)
-        similar = (left @ right) * self._sign  # (K, T, C)
-        pairs = np.concatenate([similar.transpose(1, 2, 0), found.pairs[there]], axis=2)
+        # All sizes are given below: with no messages at all, none can be worked out from the others.
+        shape = 2 * self._pairs_of_towers, self.settings.dimensions
+        spoken, drafted = (
+            towers[messages].reshape(len(there), *shape),
+            towers[candidates].reshape(count, *shape),
+        )
+        heard = spoken[:, 0::2].transpose(1, 0, 2) * self._sign
+        answers = np.concatenate([spoken[:, 1::2], drafted[:, 1::2]]).transpose(1, 2, 0)
+        similar = (heard @ answers).transpose(1, 2, 0)  # (T, T + C, K)
+        pairs = np.concatenate([similar[:, len(there) :], found.pairs[there]], axis=2)
+        common = found.common[there][:, there]
+        alike = np.maximum(np.concatenate([similar[:, : len(there)], common], axis=2), 0.0)
+        links = found.links[:, there][:, :, there, None]
+        linked = [
+            ((alike.transpose(1, 0, 2) if link % 2 else alike) * links[link]).max(axis=1, initial=0.0)
+            for link in range(len(evidence.LINKS))
+        ]
+        turns = np.concatenate([found.messages[there], *linked], axis=1)
         roles = found.roles[there]
-        by_role = self._matches[roles].transpose(0, 2, 1, 3).reshape(len(there), -1, 3 * units)
+        by_role = self._matches[roles].transpose(0, 2, 1, 3).reshape(len(there), pairs.shape[2], 3 * units)
         place = np.minimum(length - 1 - there, self.settings.positions - 1)
         of_message = self._roles[roles, place[:, None]]
-        of_message += (found.messages[there][:, None, None] @ self._turns[roles])[:, :, 0]
+        of_message += (turns[:, None, None] @ self._turns[roles])[:, :, 0]
         of_message += adds_message[messages][:, None]
         evidence_ = (pairs @ by_role).reshape(len(there), count, 3, units)
         evidence_ += of_message[:, None]
@@ -160,7 +177,8 @@ class Crosstalk(NumpySelector):
         columns.append((apart.sum(axis=0)[None] - _over(by + to, apart)) / np.float32(5))
         for whose, role in ((by, 1), (to, 2)):
             strength = roled[:, :, role].reshape(-1, units) @ w["strongest"] + w["strongest_bias"]
-            odds = np.exp(strength.clip(-_LARGEST, _LARGEST)).reshape(len(there), count, -1)
+            odds = np.exp(strength.clip(-_LARGEST, _LARGEST))
+            odds = odds.reshape(len(there), count, self.settings.strongest)
             columns.append(np.log(_over(whose, odds) + np.float32(_ADDED)))
         said = responses[candidates]
         columns += [found.addressees, np.broadcast_to(said, (people, *said.shape))]
@@ -182,5 +200,6 @@ def _unit(values: Array, least: float) -> Array:
 
 def _over(whose: Array, values: Array) -> Array:
     """(P, T), (T, C, E) -> (P, C, E) The sum over each candidate's messages."""
-    result: Array = (whose @ values.reshape(len(values), -1)).reshape(len(whose), *values.shape[1:])
+    messages, count, units = values.shape
+    result: Array = (whose @ values.reshape(messages, count * units)).reshape(len(whose), count, units)
     return result

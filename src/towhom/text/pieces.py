@@ -16,24 +16,26 @@ MOST = 4
 """Pieces of a word that count: a link has dozens."""
 
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
-_ENDINGS = ("ing", "ed", "es", "s", "er")
-_STEM = 7
+_ENDINGS = ("ing", "ed", "er")
+_SHORTEST, _LONGEST = 3, 7
 _EVERYWHERE = frozenset({"http", "https", "www", "com", "org", "net"})
 
 
 def stem(part: str) -> str:
     """The beginning of a word, the same for most of its forms.
 
-    >>> stem("installing"), stem("installed"), stem("is")
-    ('install', 'install', 'is')
+    >>> stem("installing"), stem("installed"), stem("drivers"), stem("drive"), stem("is")
+    ('install', 'install', 'driv', 'driv', 'is')
     """
-    if len(part) <= 4:
-        return part
+    if part.endswith("s") and len(part) - 1 >= _SHORTEST:
+        part = part[:-1]
     for ending in _ENDINGS:
-        if part.endswith(ending) and len(part) - len(ending) >= 3:
+        if part.endswith(ending) and len(part) - len(ending) >= _SHORTEST:
             part = part.removesuffix(ending)
             break
-    return part[:_STEM]
+    if part.endswith("e") and len(part) - 1 >= _SHORTEST:
+        part = part[:-1]
+    return part[:_LONGEST]
 
 
 def parts(word: str) -> tuple[str, ...]:

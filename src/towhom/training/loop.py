@@ -209,9 +209,10 @@ class Run:
 
         def make(number: int) -> tuple[Any, Tensor]:
             samples = batches[number]
+            chosen = candidates(samples)  # of the whole batch: they must not depend on who shares it
             if len(samples) >= processes:  # a batch too small to share is everybody's
-                samples = np.array_split(samples, processes)[mine]
-            questions = self.batcher.questions(samples, candidates=candidates(samples))
+                samples, chosen = (np.array_split(each, processes)[mine] for each in (samples, chosen))
+            questions = self.batcher.questions(samples, candidates=chosen)
             addressee = self.batcher.answers(samples).addressee
             truth = torch.from_numpy(addressee.astype(np.int64)).to(self.accelerator.device)
             return self.model.inputs(questions), truth
@@ -248,8 +249,9 @@ class Run:
     def _begin(self, batches: int) -> None:
         """Chance and the learning rate of a step depend on how far training has come, on nothing else."""
         progress, config = self.progress, self.config
+        step = np.random.SeedSequence([config.seed, progress.epoch, progress.batch])
+        torch.manual_seed(int(step.generate_state(1)[0]))  # on a CPU, torch reads 32 bits of it
         done = progress.epoch * batches + progress.batch
-        torch.manual_seed((config.seed << 32) + done)
         if config.schedule == "linear":
             share = min(1.0, (done + 1) / WARM_UP) * max(0.0, 1.0 - done / (config.epochs * batches))
             for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):

@@ -1,0 +1,598 @@
+"""Crosstalk: how it behaves; and, with all other systems, what it must not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from tests.models.chats import Said, write_corpus
+from tests.models.rooms import LATER, PEOPLE, places, room, room_text, write_rooms
+from tests.models.systems import (
+    NEURAL,
+    assert_same_questions,
+    batcher,
+    neural,
+    reordered,
+    selector,
+    weights_of,
+)
+from towhom.batching import ELSEWHERE, NOBODY, Answers, Questions
+from towhom.corpus import Corpus, Split
+from towhom.models.base import Selector
+from towhom.models.crosstalk import Crosstalk
+from towhom.models.evidence import ADDRESSEE_FEATURES
+from towhom.models.registry import SYSTEMS
+from towhom.persistence import SavedModel
+from towhom.selection import Rule, Scores, choose
+from towhom.text.vocabulary import ModelVocabulary
+
+CONTEXT = 5
+CANDIDATES = 3
+
+
+def crosstalk(vocabulary: ModelVocabulary, **settings: Any) -> Crosstalk:
+    """With random weights."""
+    model = neural("crosstalk", vocabulary, **settings)
+    assert isinstance(model, Crosstalk)
+    return model
+
+
+def in_numpy(name: str, vocabulary: ModelVocabulary, model: Crosstalk | None = None) -> Selector:
+    """A neural system, run without torch."""
+    found = neural(name, vocabulary) if model is None else model
+    weights = weights_of(found)
+    saved = SavedModel(name, found.config, weights, vocabulary, CONTEXT, found.rule, found.max_words)
+    return saved.runtime
+
+
+@pytest.fixture(scope="module")
+def rooms() -> list[list[Said]]:
+    random = Random(2)
+    sizes = ((8, 1), (30, 2), (40, 4), (60, len(PEOPLE)))
+    return [room(random, lines=lines, people=people, candidates=CANDIDATES) for lines, people in sizes]
+
+
+@pytest.fixture(scope="module")
+def rooms_corpus(tmp_path_factory: pytest.TempPathFactory, rooms: list[list[Said]]) -> Corpus:
+    return write_rooms(tmp_path_factory.mktemp("rooms"), rooms, candidates=CANDIDATES)
+
+
+@pytest.fixture(scope="module")
+def questions(rooms_corpus: Corpus, vocabulary: ModelVocabulary) -> Questions:
+    ask = batcher("crosstalk", rooms_corpus, vocabulary, context=CONTEXT, candidates=CANDIDATES)
+    return ask.questions(rooms_corpus.samples_of(Split.TEST))
+
+
+@pytest.fixture(scope="module")
+def answers(rooms_corpus: Corpus, vocabulary: ModelVocabulary) -> Answers:
+    ask = batcher("crosstalk", rooms_corpus, vocabulary, context=CONTEXT, candidates=CANDIDATES)
+    return ask.answers(rooms_corpus.samples_of(Split.TEST))
+
+
+def pair_scores(model: Crosstalk, questions: Questions) -> NDArray[np.float64]:
+    with torch.no_grad():
+        return np.asarray(model(model.inputs(questions)).numpy(), np.float64)
+
+
+class TestScores:
+    def test_only_others_can_be_addressed(self, vocabulary: ModelVocabulary, questions: Questions) -> None:
+        found = pair_scores(crosstalk(vocabulary), questions)
+        assert found.shape == (*questions.present.shape, CANDIDATES)
+        for row, participants in enumerate(questions.participants.tolist()):
+            allowed = [0] if participants == 1 else list(range(1, participants))
+            finite = np.isfinite(found[row])
+            assert np.flatnonzero(finite.all(axis=1)).tolist() == allowed
+            assert np.isneginf(found[row][~finite]).all()
+            assert finite.sum() == len(allowed) * CANDIDATES
+
+    def test_all_of_it_matters(self, vocabulary: ModelVocabulary, questions: Questions) -> None:
+        """The scores of pairs are not those of addressees and responses, put together."""
+        found = pair_scores(crosstalk(vocabulary), questions)[questions.participants > 2][:, 1:3]
+        together = found[:, 0, 0] + found[:, 1, 1] - found[:, 0, 1] - found[:, 1, 0]
+        assert (np.abs(together) > 1e-3).mean() > 0.9
+
+    @pytest.mark.parametrize("numpy", [False, True])
+    def test_nobody_to_address(self, vocabulary: ModelVocabulary, questions: Questions, numpy: bool) -> None:
+        """A response is chosen all the same, by all that was said."""
+        model = crosstalk(vocabulary)
+        system = in_numpy("crosstalk", vocabulary, model) if numpy else model
+        scores = system.score_many(questions)
+        chosen = choose(scores, system.rule)
+        alone = np.flatnonzero(questions.participants == 1)
+        assert {0, CONTEXT} <= set((questions.context[alone] != NOBODY).sum(axis=1).tolist())
+        assert_array_equal(chosen.addressee[alone], NOBODY)
+        assert_allclose(scores.response[alone].sum(axis=1), 1)
+        expected = pair_scores(model, questions)[alone, 0].argmax(axis=1)
+        assert_array_equal(chosen.response[alone], expected)
+        assert len(set(expected.tolist())) > 1
+
+    def test_candidates_in_another_order(self, vocabulary: ModelVocabulary, questions: Questions) -> None:
+        model = crosstalk(vocabulary)
+        order = np.array([1, 2, 0])
+        scores, other = model.score_many(questions), model.score_many(reordered(questions, order))
+        assert scores.joint is not None
+        assert other.joint is not None
+        assert_allclose(other.joint, scores.joint[:, :, order], atol=1e-6)
+        assert np.abs(other.joint - scores.joint).max() > 1e-2
+
+    @pytest.mark.parametrize("numpy", [False, True])
+    def test_people_in_another_order(
+        self, vocabulary: ModelVocabulary, questions: Questions, numpy: bool
+    ) -> None:
+        """Whoever has which number gets the same score, if the number itself is not looked at."""
+        model = crosstalk(vocabulary)
+        with torch.no_grad():
+            numbers = -len(ADDRESSEE_FEATURES) - model.config.content
+            model.pair[numbers + ADDRESSEE_FEATURES.index("order")] = 0.0
+        system = in_numpy("crosstalk", vocabulary, model) if numpy else model
+        most = questions.present.shape[1]
+        several = np.flatnonzero(questions.participants == most)[:5]
+        assert most > 4
+        assert len(several)
+        some = taken(questions, several)
+        order = np.array([0, *np.random.default_rng(0).permutation(np.arange(1, most))])
+        assert not np.array_equal(order, np.arange(most))
+        scores, other = system.score_many(some), system.score_many(renumbered(some, order))
+        assert scores.joint is not None
+        assert other.joint is not None
+        assert_allclose(other.joint[:, order], scores.joint, atol=1e-6)
+        assert np.abs(other.joint - scores.joint).max() > 1e-2
+
+    def test_a_longer_context_than_positions(self, rooms_corpus: Corpus, vocabulary: ModelVocabulary) -> None:
+        """What is farther away is like the last of them."""
+        ask = batcher("crosstalk", rooms_corpus, vocabulary, context=9, candidates=CANDIDATES)
+        asked = ask.questions(rooms_corpus.samples_of(Split.TEST))
+        short, long = (crosstalk(vocabulary, positions=positions) for positions in (3, 9))
+        state = dict(short.state_dict())
+        state["roles"] = torch.cat([short.roles, short.roles[:, -1:].expand(-1, 6, -1)], dim=1)
+        long.load_state_dict(state)
+        assert_allclose(pair_scores(short, asked), pair_scores(long, asked), rtol=1e-5, atol=1e-5)
+        state["roles"][:, 5] += 1.0
+        long.load_state_dict(state)
+        there = np.isfinite(pair_scores(short, asked))
+        assert np.abs(pair_scores(short, asked)[there] - pair_scores(long, asked)[there]).max() > 1e-2
+
+    @pytest.mark.parametrize("numpy", [False, True])
+    def test_nothing_is_said(self, tmp_path: Path, vocabulary: ModelVocabulary, numpy: bool) -> None:
+        chats = [
+            [Said("ann", None, ""), Said("ben", "ann", "", ("", ""))],
+            [Said("ann", None, ""), Said("ben", "ann", "", ("amber", ""))],
+        ]
+        corpus = write_corpus(tmp_path, chats, candidates=3)
+        asked = batcher("crosstalk", corpus, vocabulary, context=3, candidates=3).questions(np.arange(2))
+        system = in_numpy("crosstalk", vocabulary) if numpy else crosstalk(vocabulary)
+        scores = system.score_many(asked)
+        assert_allclose(scores.response[0], 1 / 3, rtol=1e-6)
+        assert np.isfinite(scores.response).all()
+        assert scores.response[1, 0] == pytest.approx(scores.response[1, 2])
+        assert scores.response[1, 0] != pytest.approx(scores.response[1, 1])
+
+    def test_without_similarity(self, vocabulary: ModelVocabulary, questions: Questions) -> None:
+        """Neither towers nor temperature matter then."""
+        model = crosstalk(vocabulary, similarity=False)
+        before = pair_scores(model, questions)
+        with torch.no_grad():
+            model.towers.mul_(-3.0)
+            model.temperature.mul_(-3.0)
+        assert_array_equal(pair_scores(model, questions), before)
+
+
+def taken(questions: Questions, rows: NDArray[np.int64]) -> Questions:
+    """Some of the questions; their utterances are left as they are."""
+    letters = questions.letters
+    assert letters is not None
+    return replace(
+        questions,
+        context=questions.context[rows],
+        sender=questions.sender[rows],
+        addressee=questions.addressee[rows],
+        participants=questions.participants[rows],
+        candidates=questions.candidates[rows],
+        speakers_so_far=questions.speakers_so_far[rows],
+        letters=replace(letters, mentions=letters.mentions[rows]),
+    )
+
+
+def renumbered(questions: Questions, numbers: NDArray[np.int64]) -> Questions:
+    """Participant i is participant numbers[i] from now on."""
+    letters = questions.letters
+    assert letters is not None
+
+    def number(people: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.where(people >= 0, numbers[people], people).astype(np.int32)
+
+    return replace(
+        questions,
+        sender=number(questions.sender),
+        addressee=number(questions.addressee),
+        letters=replace(letters, mentions=number(letters.mentions)),
+    )
+
+
+class TestTraining:
+    def usable(self, questions: Questions, answers: Answers) -> tuple[Questions, torch.Tensor, torch.Tensor]:
+        """Questions whose addressee can be chosen, with the answers."""
+        rows = np.flatnonzero(answers.addressee > 0)
+        addressee, response = (
+            torch.from_numpy(truth[rows].astype(np.int64)) for truth in (answers.addressee, answers.response)
+        )
+        return taken(questions, rows), addressee, response
+
+    @pytest.mark.parametrize("false", ["all", "hardest"])
+    def test_the_loss(
+        self, vocabulary: ModelVocabulary, questions: Questions, answers: Answers, false: str
+    ) -> None:
+        """Minus the logarithm of the share of the true pair; it is always told from all others."""
+        asked, addressee, response = self.usable(questions, answers)
+        model = crosstalk(vocabulary)
+        inputs = model.inputs(asked)
+        scores = model(inputs)
+        loss = model.loss(scores, inputs, addressee, response, false=false)  # type: ignore[arg-type]
+        expected = []
+        for row in range(len(asked)):
+            every = [value for value in scores[row].flatten().tolist() if value > -np.inf]
+            true = scores[row, addressee[row], response[row]].item()
+            expected.append(-np.log(np.exp(true) / np.exp(every).sum()))
+        assert loss.item() == pytest.approx(np.mean(expected), rel=1e-5)
+        joint = model.score_many(asked).joint
+        assert joint is not None
+        probability = joint[np.arange(len(asked)), addressee.numpy(), response.numpy()]
+        assert loss.item() == pytest.approx(-np.log(probability).mean(), rel=1e-5)
+
+    def test_gradients(self, vocabulary: ModelVocabulary, questions: Questions, answers: Answers) -> None:
+        """All weights have one, and of the word vectors those of words that are there."""
+        asked, addressee, response = self.usable(questions, answers)
+        some = taken(asked, np.arange(3))
+        model = crosstalk(vocabulary)
+        inputs = model.inputs(some)
+        model.loss(model(inputs), inputs, addressee[:3], response[:3], false="all").backward()  # type: ignore[no-untyped-call]
+        for name, weight in model.named_parameters():
+            assert weight.grad is not None
+            assert weight.grad.isfinite().all()
+            assert weight.grad.any(), name
+        utterances = np.concatenate([some.context[some.context >= 0], some.candidates.ravel()])
+        spans = [range(*some.offsets[utterance : utterance + 2]) for utterance in utterances]
+        words = {int(some.tokens[place]) for span in spans for place in span}
+        assert model.vectors.grad is not None
+        moved = set(model.vectors.grad.any(dim=1).nonzero().flatten().tolist())
+        assert moved == words
+        assert len(words) < len(vocabulary.matrix)
+
+    def test_it_learns_what_it_has_seen(
+        self, vocabulary: ModelVocabulary, questions: Questions, answers: Answers
+    ) -> None:
+        asked, addressee, response = self.usable(questions, answers)
+        model = crosstalk(vocabulary, hidden=32, evidence=16)
+        before = choose(model.score_many(asked), model.rule)
+        optimizer = torch.optim.Adam(model.groups(0.02))
+        inputs = model.inputs(asked)
+        for _ in range(150):
+            optimizer.zero_grad()
+            model.loss(model(inputs), inputs, addressee, response, false="all").backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        after = choose(model.score_many(asked), model.rule)
+        right = [
+            ((choice.addressee == addressee.numpy()) & (choice.response == response.numpy())).mean()
+            for choice in (before, after)
+        ]
+        assert len(asked) > 15
+        assert right[0] < 0.5
+        assert right[1] > 0.95
+
+    def test_words_are_left_out_in_training_alone(
+        self, vocabulary: ModelVocabulary, questions: Questions
+    ) -> None:
+        model = crosstalk(vocabulary)
+        inputs = model.inputs(questions)
+        assert_array_equal(pair_scores(model, questions), pair_scores(model, questions))
+        model.train()
+        with torch.no_grad():
+            assert not torch.equal(model(inputs), model(inputs))
+
+
+class TestPairs:
+    def test_by_hand(self) -> None:
+        odds = np.array([[[0, 0], [1, 2], [3, 4]], [[1, 3], [0, 0], [0, 0]]], float)
+        with np.errstate(divide="ignore"):
+            found = Scores.of_pairs(np.log(odds) + np.array([100.0, -1000.0])[:, None, None])
+        assert found.joint is not None
+        assert_allclose(found.joint[0], [[0.0, 0.0], [0.1, 0.2], [0.3, 0.4]])
+        assert_allclose(found.addressee[0], [np.nan, 0.3, 0.7])
+        assert_allclose(found.response, [[0.4, 0.6], [0.25, 0.75]])
+        assert np.isnan(found.addressee[1]).all()  # nobody to address: only the response is chosen
+        assert found.addressee_given is None
+        assert found.response_given is None
+        chosen = choose(found, Rule.JOINT)
+        assert chosen.addressee.tolist() == [2, NOBODY]
+        assert chosen.response.tolist() == [1, 1]
+
+    def test_sums(self, vocabulary: ModelVocabulary, questions: Questions) -> None:
+        found = crosstalk(vocabulary).score_many(questions)
+        assert found.joint is not None
+        assert_allclose(found.joint.sum(axis=(1, 2)), 1, rtol=1e-12)
+        assert_allclose(found.response, found.joint.sum(axis=1), rtol=1e-12)
+        some = questions.participants > 1
+        assert_allclose(np.nansum(found.addressee[some], axis=1), 1, rtol=1e-12)
+        absent = np.isnan(found.addressee)
+        assert_array_equal(absent[:, 1:], ~questions.present[:, 1:])
+        assert absent[:, 0].all()
+        assert not found.joint[some][absent[some]].any()
+
+    def test_the_best_of_the_pairs(self) -> None:
+        """Not the pair of the best."""
+        odds = np.array([[[0, 0, 0], [5, 0, 4], [0, 6, 0.1], [4, 0, 0]]], float)
+        with np.errstate(divide="ignore"):
+            found = Scores.of_pairs(np.log(odds))
+        joint, separate = choose(found, Rule.JOINT), choose(found, Rule.SEPARATE)
+        assert (joint.addressee[0], joint.response[0]) == (2, 1)
+        assert (separate.addressee[0], separate.response[0]) == (1, 0)
+        in_logarithms = choose(found, Rule.JOINT_LOG)
+        assert (in_logarithms.addressee[0], in_logarithms.response[0]) == (2, 1)
+
+
+# What must not matter. A change takes a document and the place of a sample; it gives a document in which the
+# sample has the same context, and where it stands now.
+
+Document = list[Said]
+Change = Callable[[Random, Document, int], tuple[Document, int]]
+
+
+def other_lines(random: Random, count: int, people: list[str]) -> Document:
+    lines = room(random, lines=count, people=3, candidates=CANDIDATES)
+    return [said._replace(sender=random.choice(people), text=room_text(random)) for said in lines]
+
+
+def another_future(random: Random, document: Document, place: int) -> tuple[Document, int]:
+    """Other people say other things afterwards; some were named before they came."""
+    newcomers = random.sample((*PEOPLE, *LATER), 6)
+    return [*document[: place + 1], *other_lines(random, random.randint(10, 30), newcomers)], place
+
+
+def no_future(random: Random, document: Document, place: int) -> tuple[Document, int]:
+    """The sample is the last that is said."""
+    return document[: place + 1], place
+
+
+def another_past(random: Random, document: Document, place: int) -> tuple[Document, int]:
+    """What was said before the context is different, but the same people have spoken."""
+    start = max(0, place - CONTEXT)
+    people = [said.sender for said in document[:start]]
+    random.shuffle(people)
+    past = [line for name in people for line in other_lines(random, random.randint(1, 2), [name])]
+    return [*past, *document[start:]], len(past) + place - start
+
+
+def another_truth(random: Random, document: Document, place: int) -> tuple[Document, int]:
+    """Another candidate is the true one, and is meant for somebody else."""
+    said = document[place]
+    label = (said.label + random.randint(1, CANDIDATES - 1)) % CANDIDATES
+    others = list(said.candidates)
+    text = others.pop(label)
+    present = sorted({other.sender for other in document[:place]} - {said.addressee})
+    addressee = random.choice([*present, "somebody-absent"])
+    changed = Said(said.sender, addressee, text, tuple(others), label)
+    return [*document[:place], changed, *document[place + 1 :]], place
+
+
+def candidates_said_by_others(
+    random: Random, document: Document, place: int, *, before: bool, after: bool
+) -> tuple[Document, int]:
+    """Other people say what the candidates say, to others, before the context or when the sample is over."""
+    start = max(0, place - CONTEXT)
+    known = [said.sender for said in document[:start]]
+
+    def copies(people: list[str]) -> Document:
+        texts = random.sample(document[place].candidates, CANDIDATES)
+        return [Said(random.choice(people), random.choice(PEOPLE), text) for text in texts if people]
+
+    first = copies(known) if before else []
+    last = copies(list(PEOPLE)) if after else []
+    return [*document[:start], *first, *document[start:], *last], place + len(first)
+
+
+CHANGES: dict[str, Change] = {
+    "no future": no_future,
+    "another future": another_future,
+    "another past": another_past,
+    "another truth": another_truth,
+    "candidates said before": partial(candidates_said_by_others, before=True, after=False),
+    "candidates said after": partial(candidates_said_by_others, before=False, after=True),
+}
+
+
+class Asked:
+    """Samples of some documents, each in a document of its own."""
+
+    def __init__(self, corpus: Corpus, samples: NDArray[np.int64]) -> None:
+        self.corpus, self.samples = corpus, samples
+
+    @classmethod
+    def of(cls, folder: Path, documents: list[tuple[Document, int]], *, split: Split = Split.TEST) -> Asked:
+        corpus = write_rooms(folder, [document for document, _ in documents], split=split)
+        number = {where: sample for sample, where in enumerate(places([each for each, _ in documents]))}
+        wanted = [number[document, place] for document, (_, place) in enumerate(documents)]
+        return cls(corpus, corpus.samples_of(split)[wanted])
+
+    def questions(
+        self,
+        system: str,
+        vocabulary: ModelVocabulary,
+        *,
+        distinct: bool,
+        candidates: NDArray[np.uint32] | None = None,
+    ) -> Questions:
+        ask = batcher(
+            system, self.corpus, vocabulary, context=CONTEXT, candidates=CANDIDATES, distinct=distinct
+        )
+        return ask.questions(self.samples, candidates=candidates)
+
+
+def assert_same_answer(
+    system: str,
+    vocabulary: ModelVocabulary,
+    ours: Asked,
+    theirs: Asked,
+    candidates: NDArray[np.uint32] | None = None,
+) -> None:
+    """The same questions, to the letter, and the same scores, in torch and without.
+
+    Where an utterance that occurs again is given each time, numbers of utterances tell nothing of where they
+    stand, and everything is equal. Where it is given once they are sorted by place: scores must not show it.
+    """
+    for distinct in (False, True):
+        one = ours.questions(system, vocabulary, distinct=distinct)
+        other = theirs.questions(system, vocabulary, distinct=distinct, candidates=candidates)
+        if not distinct:
+            assert_same_questions(other, one)
+        systems = [(selector(system, ours.corpus, vocabulary), selector(system, theirs.corpus, vocabulary))]
+        if system in NEURAL:
+            systems.append((in_numpy(system, vocabulary), in_numpy(system, vocabulary)))
+        for first, second in systems:
+            expected, found = first.score_many(one), second.score_many(other)
+            for name, values in vars(expected).items():
+                if values is None:
+                    assert getattr(found, name) is None
+                else:
+                    tolerance = 1e-6 if distinct else 0
+                    assert_allclose(getattr(found, name), values, rtol=0, atol=tolerance, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def chosen(rooms: list[list[Said]]) -> list[tuple[Document, int]]:
+    """Samples from the beginning, the middle and the end of documents, with few people and with many."""
+    every = places(rooms)
+    return [(rooms[document], place) for document, place in Random(4).sample(every, 40)]
+
+
+@pytest.fixture(scope="module")
+def as_it_was(tmp_path_factory: pytest.TempPathFactory, chosen: list[tuple[Document, int]]) -> Asked:
+    return Asked.of(tmp_path_factory.mktemp("before"), chosen)
+
+
+@pytest.fixture(scope="module")
+def changed(
+    tmp_path_factory: pytest.TempPathFactory, chosen: list[tuple[Document, int]]
+) -> Callable[[str], Asked]:
+    """The same samples in changed documents, by the name of the change."""
+    done: dict[str, Asked] = {}
+
+    def change(name: str) -> Asked:
+        if name not in done:
+            random = Random(9)
+            documents = [CHANGES[name](random, document, place) for document, place in chosen]
+            done[name] = Asked.of(tmp_path_factory.mktemp("after"), documents)
+        return done[name]
+
+    return change
+
+
+EVERY = tuple(SYSTEMS)
+
+
+@pytest.mark.parametrize("system", EVERY)
+class TestWhatMustNotMatter:
+    @pytest.mark.parametrize("change", CHANGES)
+    def test_documents(
+        self,
+        system: str,
+        change: str,
+        as_it_was: Asked,
+        changed: Callable[[str], Asked],
+        vocabulary: ModelVocabulary,
+    ) -> None:
+        assert_same_answer(system, vocabulary, as_it_was, changed(change))
+
+    def test_the_order_and_the_names_of_documents(
+        self,
+        system: str,
+        chosen: list[tuple[Document, int]],
+        as_it_was: Asked,
+        tmp_path: Path,
+        vocabulary: ModelVocabulary,
+    ) -> None:
+        order = np.random.default_rng(1).permutation(len(chosen))
+        shuffled = Asked.of(tmp_path, [chosen[number] for number in order], split=Split.DEV)
+        back = Asked(shuffled.corpus, shuffled.samples[np.argsort(order)])
+        names = [
+            {each.corpus.documents.names[number] for number in each.corpus.documents_of(split).tolist()}
+            for each, split in ((as_it_was, Split.TEST), (back, Split.DEV))
+        ]
+        assert not names[0] & names[1]
+        assert_same_answer(system, vocabulary, as_it_was, back)
+
+    def test_where_a_candidate_stands(
+        self,
+        system: str,
+        as_it_was: Asked,
+        tmp_path: Path,
+        chosen: list[tuple[Document, int]],
+        vocabulary: ModelVocabulary,
+    ) -> None:
+        """Whichever of the messages is taken that say the same: the true one need not be the sample's own."""
+        random = Random(6)
+        copied = [
+            candidates_said_by_others(random, document, place, before=True, after=True)
+            for document, place in chosen
+        ]
+        copies = Asked.of(tmp_path, copied)
+        for which in (0, -1, None):
+            candidates, moved = elsewhere(copies, which)
+            assert moved > 0.2
+            assert_same_answer(system, vocabulary, as_it_was, copies, candidates)
+
+
+def elsewhere(asked: Asked, which: int | None) -> tuple[NDArray[np.uint32], float]:
+    """Other utterances for the candidates, with the same texts: the first of the document, the last, or any.
+
+    Also the share of candidates that have become another utterance.
+    """
+    corpus, random = asked.corpus, Random(1)
+    old = corpus.samples.candidates[CANDIDATES][asked.samples]
+    new = old.copy()
+    starts = corpus.documents.messages
+    for row, sample in enumerate(asked.samples):
+        document = np.searchsorted(corpus.documents.samples, sample, side="right") - 1
+        said = range(starts[document], starts[document + 1])
+        for place, utterance in enumerate(old[row].tolist()):
+            same = [
+                other for other in said if corpus.utterances.text[other] == corpus.utterances.text[utterance]
+            ]
+            new[row, place] = random.choice(same) if which is None else same[which]
+    return new, float((new != old).mean())
+
+
+def test_the_samples_of_these_tests(
+    as_it_was: Asked, changed: Callable[[str], Asked], vocabulary: ModelVocabulary
+) -> None:
+    """All that may matter is there, and the changes change something."""
+    asked = as_it_was.questions("crosstalk", vocabulary, distinct=True)
+    assert asked.letters is not None
+    said, drafts = np.split(asked.letters.mentions, [CONTEXT], axis=1)
+    assert {ELSEWHERE, NOBODY, 0, 1} <= set(said.ravel().tolist())
+    assert {ELSEWHERE, NOBODY, 0, 1} <= set(drafts.ravel().tolist())
+    ours = as_it_was.corpus
+    messages = int(ours.documents.messages[-1])
+    candidates = ours.samples.candidates[CANDIDATES][as_it_was.samples]
+    assert 0.2 < (candidates < messages).mean() < 0.8  # said by somebody, or by nobody
+    for name in CHANGES:
+        theirs = changed(name)
+        assert list(theirs.corpus.vocabulary.words) == list(ours.vocabulary.words)
+        assert theirs.corpus.manifest["hash"] != ours.manifest["hash"]
+    truths = [
+        batcher("crosstalk", each.corpus, vocabulary, context=CONTEXT, candidates=CANDIDATES).answers(
+            each.samples
+        )
+        for each in (as_it_was, changed("another truth"))
+    ]
+    assert (truths[0].response != truths[1].response).all()
+    assert (truths[0].addressee != truths[1].addressee).mean() > 0.5
