@@ -90,7 +90,7 @@ class TestRoundTrip:
         model = neural("crosstalk", VOCABULARY)
         with torch.no_grad():
             for place, parameter in enumerate(model.parameters()):
-                parameter += 0.5 + place
+                parameter.add_(0.5 + place)
         save_model(tmp_path / "m", model, VOCABULARY, system="crosstalk", context=15, training={})
         loaded = load_model(tmp_path / "m")
         assert_array_equal(VOCABULARY.matrix, before)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.experiments.tiny import SETTINGS
-from tests.models.chats import word_vectors, write_corpus
+from tests.models.chats import random_document, word_vectors, write_corpus
 from tests.training.conftest import quiz
-from towhom.corpus import Corpus, Split
+from towhom.corpus import Corpus, Split, build_corpus
 from towhom.errors import MissingExtraError, TowhomError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.metrics import Outcomes
@@ -23,6 +23,7 @@ from towhom.evaluation.summary import describe
 from towhom.experiments import Row, run
 from towhom.experiments.run import Plan, is_run_of, run_all, run_row
 from towhom.models.chance import Chance
+from towhom.models.registry import entry
 from towhom.persistence import CONFIG, TRAINING, load_model
 from towhom.records import circumstances
 from towhom.selection import Rule
@@ -198,9 +199,13 @@ class TestOwnSettings:
     def plan(self, plan: Plan, tmp_path: Path) -> Plan:
         """With both 2 and 10 candidates."""
         random = Random(5)
-        chats = [random_document(random, lines=60, people=4, candidates=10) for _ in range(3)]
-        lines = [[Message(said.sender, said.text, said.addressee) for said in chat] for chat in chats]
-        return replace(plan, corpus=both_sizes(tmp_path / "both", lines))
+        logs = {}
+        for split in (Split.TRAIN, Split.DEV):
+            said = random_document(random, lines=120, people=4, empty=0)
+            lines = [f"[10:00] <{s.sender}> {s.addressee or 'all'}: {s.text}\n" for s in said]
+            (tmp_path / f"{split.value}.log").write_text("".join(lines), "utf-8")
+            logs[split] = [tmp_path / f"{split.value}.log"]
+        return replace(plan, corpus=build_corpus(tmp_path / "both", splits=logs))
 
     def test_one_model_for_all_candidates(self, plan: Plan, request: pytest.FixtureRequest) -> None:
         two = run_row(self.TWO, plan, seed=0)

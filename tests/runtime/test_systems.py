@@ -262,7 +262,7 @@ def test_positions_that_are_too_far(system: str, weight: str, axis: int, positio
     assert runtime_class(system).shapes(model.config)[weight][axis] == positions
 
 
-@pytest.mark.parametrize("part", ["similarity", "overlap", "names", "turns"])
+@pytest.mark.parametrize("part", ["similarity", "overlap", "names", "turns", "links"])
 def test_a_part_is_left_out(part: str) -> None:
     """It matters, and it is left out of both."""
     whole, (runtime, model) = both("crosstalk")[0], both("crosstalk", **{part: False})

@@ -12,6 +12,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.live.conftest import HIDDEN, saved_model
+from tests.models.systems import SIZES
 from towhom.chat import Kind, Message
 from towhom.evaluation.addressees import follow_logs, follow_model
 from towhom.evaluation.reply_links import LinkedLog
@@ -74,12 +75,12 @@ def examples(saved: SavedModel) -> list[Example]:
 
 
 class TestCollect:
-    def test_every_annotated_message(self, examples: list[Example]) -> None:
+    def test_every_annotated_message(self, saved: SavedModel, examples: list[Example]) -> None:
         assert len(examples) == 240
         for each in examples:
             assert each.meant.shape == (len(each.features.names) + 1,)
             assert each.meant.sum() == 1
-            assert each.state.shape == (HIDDEN,)
+            assert each.state.shape == (EMBEDDING[saved.system],)
 
     def test_who_is_meant(self, saved: SavedModel) -> None:
         chat = (
@@ -125,7 +126,9 @@ class TestCollect:
 class TestFit:
     def test_weights(self, examples: list[Example]) -> None:
         weights = fit(examples, QUICK)
-        assert {name: value.shape for name, value in weights.items()} == AddresseeRanker.shapes(8, HIDDEN)
+        assert {name: value.shape for name, value in weights.items()} == AddresseeRanker.shapes(
+            8, len(examples[0].state)
+        )
         for value in weights.values():
             assert value.dtype == np.float32
             assert np.isfinite(value).all()
@@ -157,7 +160,7 @@ class TestNetwork:
         """With padding: the examples have one to four candidates."""
         assert len({len(each.meant) for each in examples}) > 2
         weights = fit(examples, RankerConfig(hidden=8, epochs=5, learning_rate=0.02))
-        network = _Network(8, HIDDEN, torch.Generator().manual_seed(1))
+        network = _Network(8, len(examples[0].state), torch.Generator().manual_seed(1))
         with torch.no_grad():
             for name, value in weights.items():
                 network.weights[name.replace(".", "_")].copy_(torch.from_numpy(value))

@@ -7,6 +7,7 @@ said it there, is nowhere in sight.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -145,7 +146,8 @@ def _overlap(
     same = responses.pieces[:, None] == messages.pieces
     if not same.any():
         return result
-    common = np.logical_or.reduceat(same, messages.starts, axis=1) * weights[responses.where][:, None]
+    # An utterance has each piece once, so that the sum over its pieces is 0 or 1.
+    common = (same.astype(np.float32) @ messages.membership) * weights[responses.where][:, None]
     raw = np.add.reduceat(common, responses.starts, axis=0).T
     rarest = np.maximum.reduceat(common, responses.starts, axis=0).T
     count = np.add.reduceat(common > 0, responses.starts, axis=0, dtype=np.float32).T
@@ -175,8 +177,22 @@ class _Some:
         first, lengths = first[self.places], lengths[self.places]
         ends = np.cumsum(lengths)
         self.starts = ends - lengths
+        self.lengths = lengths
         self.where = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - self.starts, lengths)
         self.pieces = letters.pieces[self.where]
+
+    @property
+    def membership(self) -> Array:
+        """(pieces, utterances) 1 where the piece is of the utterance."""
+        result = np.zeros((len(self.where), len(self.places)), np.float32)
+        result[np.arange(len(self.where)), np.repeat(np.arange(len(self.places)), self.lengths)] = 1.0
+        return result
+
+
+@cache
+def _later(context: int) -> NDArray[np.bool_]:
+    """(T, T) Whether the second message is later than the first."""
+    return np.triu(np.ones((context, context), bool), 1)
 
 
 def _roles(
@@ -198,7 +214,7 @@ def _messages(
     sender = questions.sender
     there = sender != NOBODY
     context = sender.shape[1]
-    later = np.triu(np.ones((context, context), bool), 1)
+    later = _later(context)
     same = (sender[:, :, None] == sender[:, None, :]) & there[:, :, None]
     answers = (sender[:, :, None] == reached[:, None, :]) & there[:, :, None] & later
     lengths = questions.lengths
@@ -227,7 +243,7 @@ def _messages(
 
 def _links(sender: NDArray[np.int32]) -> Array:
     there, context = sender != NOBODY, sender.shape[1]
-    later = np.triu(np.ones((context, context), bool), 1)
+    later = _later(context)
     both = there[:, :, None] & there[:, None, :]
     different = both & (sender[:, :, None] != sender[:, None, :])
     mine = different & (sender == 0)[:, None, :]
