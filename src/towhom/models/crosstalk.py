@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import dropout, embedding_bag, normalize, relu
+from torch.nn.functional import dropout, embedding, embedding_bag, normalize, one_hot, relu
 
 from towhom.batching import Questions
 from towhom.corpus import Corpus
@@ -161,46 +161,52 @@ class Crosstalk(NeuralSelector):
         messages, responses = torch.tanh(e @ self.content + self.content_bias).chunk(2, dim=1)
         # How each response goes with each message: (B, T, C, matches).
         sides = normalize(torch.einsum("ud,kde->kue", e, self.towers), dim=-1)
-        unit = normalize(e, dim=1)
-        sides = torch.cat([sides, unit.expand(2, -1, -1)])
-        heard = sides[0::2][:, context] * (self.temperature if config.similarity else 0.0)
-        answers = sides[1::2]
-        similar = (heard @ answers[:, candidates].transpose(2, 3)).permute(1, 2, 3, 0)
-        pairs = torch.cat([similar, inputs.pairs], dim=-1)
+        sides = torch.cat([sides, normalize(e, dim=1).expand(2, -1, -1)])
+        weight = self.temperature if config.similarity else 0.0
+        heard = [embedding(context, side) * weight for side in sides[0::2]]
+        similar = [
+            side @ embedding(candidates, other).transpose(1, 2)
+            for side, other in zip(heard, sides[1::2], strict=True)
+        ]
+        pairs = torch.cat([torch.stack(similar, dim=-1), inputs.pairs], dim=-1)
         # How each message goes with the others, where one may have answered the other: (B, T, 4 x features).
-        alike = (heard @ answers[:, context].transpose(2, 3)).permute(1, 2, 3, 0)
-        alike = relu(torch.cat([alike, inputs.common], dim=-1))
+        similar = [
+            side @ embedding(context, other).transpose(1, 2)
+            for side, other in zip(heard, sides[1::2], strict=True)
+        ]
+        alike = relu(torch.cat([torch.stack(similar, dim=-1), inputs.common], dim=-1))
         linked = [
             ((alike.transpose(1, 2) if link % 2 else alike) * inputs.links[:, link, :, :, None]).amax(dim=2)
             for link in range(len(evidence.LINKS))
         ]
         turns = torch.cat([inputs.messages, *linked], dim=-1)
-        # Evidence of each message, by its role for a candidate: no part in it, the sender, the addressee.
-        size, length, choices, _ = pairs.shape
-        units = config.evidence
-        by_role = self.matches[inputs.roles].transpose(2, 3).reshape(size, length, -1, 3 * units)
-        found = (pairs @ by_role).view(size, length, choices, 3, units)
+        # What a message says by itself, in every role it could have, and in those it has: (B, T, 3, E).
+        length = context.shape[1]
         place = (length - 1 - torch.arange(length, device=context.device)).clamp(max=config.positions - 1)
-        of_message = self.roles[inputs.roles, place[None, :, None]]
-        of_message = of_message + torch.einsum("btf,btvfe->btve", turns, self.turns[inputs.roles])
-        of_message = of_message + (messages @ self.says[0])[context][:, :, None]
-        of_response = (responses @ self.says[1])[candidates]
-        found = relu(found + of_message[:, :, None] + of_response[:, None, :, None])
-        found = relu(found @ self.second + self.second_bias) * inputs.there[:, :, None, None, None]
-        apart, by, to = found.unbind(dim=3)  # (B, T, C, E)
+        of_message = torch.einsum("btf,vfe->btve", turns, self.turns) + self.roles[:, place].transpose(0, 1)
+        of_message = torch.take_along_dim(of_message, inputs.roles[..., None], dim=2)
+        of_message = of_message + embedding(context, messages @ self.says[0])[:, :, None]
+        of_response = embedding(candidates, responses @ self.says[1])[:, None]
+        # Evidence of each message for who has no part in it, its sender, whom it addresses: (B, T, C, E).
+        by_role = []
+        size, _, choices, matches = pairs.shape
+        for role in range(3):
+            which = one_hot(inputs.roles[:, :, role].flatten(), evidence.ROLES).to(pairs)
+            weights = (which @ self.matches.flatten(1)).view(size * length, matches, -1)
+            found = torch.bmm(pairs.view(size * length, choices, matches), weights)
+            found = found.view(size, length, choices, -1) + of_message[:, :, role, None] + of_response
+            by_role.append(relu(relu(found) @ self.second + self.second_bias))
+        apart, by, to = by_role
         # Summed over messages, by candidate: (B, P, C, E).
-        sums = [
-            _over(inputs.by, by),
-            _over(inputs.to, to),
-            (apart.sum(dim=1)[:, None] - _over(inputs.by + inputs.to, apart)) / 5,
-        ]
+        others = inputs.there[:, None] - inputs.by - inputs.to
+        sums = [_over(inputs.by, by), _over(inputs.to, to), _over(others, apart) / 5]
         for whose, these in ((inputs.by, by), (inputs.to, to)):
             strength = (these @ self.strongest + self.strongest_bias).clamp(-LARGEST, LARGEST)
             sums.append(torch.log(_over(whose, torch.exp(strength)) + ADDED))
         people = inputs.by.shape[1]
-        said = responses[candidates][:, None].expand(-1, people, -1, -1)
+        said = embedding(candidates, responses)[:, None].expand(-1, people, -1, -1)
         hidden = relu(torch.cat([*sums, inputs.addressees, said], dim=-1) @ self.pair + self.pair_bias)
-        own = torch.cat([e[candidates], inputs.responses], dim=-1)
+        own = torch.cat([embedding(candidates, e), inputs.responses], dim=-1)
         prior = relu(own @ self.prior + self.prior_bias) @ self.prior_out
         scores = hidden @ self.pair_out + prior[:, None]
         return torch.where(inputs.choices[:, :, None], scores, -torch.inf)
@@ -233,7 +239,7 @@ class Crosstalk(NeuralSelector):
             tensor(np.maximum(questions.context, 0)),
             tensor(questions.candidates),
             tensor(evidence.choices(questions)),
-            *(tensor(array) for array in found),
+            *(tensor(array) for array in found._replace(there=found.there.astype(np.float32))),
         )
 
     def loss(
