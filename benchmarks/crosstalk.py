@@ -43,6 +43,7 @@ VARIANTS = {
     "no-similarity": Variant({"similarity": False}),
     "no-names": Variant({"names": False}),
     "no-turns": Variant({"turns": False}),
+    "no-links": Variant({"links": False}),
     "fixed-words": Variant({"words_rate": 1e-9}),
     "listed-candidates": Variant(training={"drawn": "listed"}),
     "one-false": Variant(training={"false": 1}),
