@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -23,9 +24,9 @@ _LARGEST = 8.0
 class Crosstalk(NumpySelector):
     """Pairs of one question after the other, all that depends on an utterance alone computed once for it.
 
-    An encoded utterance is, side by side: its towers as a message and as a response, of length one, times the
-    root of the temperature; what it says as a message and as a response; the evidence that either adds; and
-    its score as a response by itself, short of what is counted.
+    An encoded utterance is, side by side: its towers, of length one, as a message and as a response in turn,
+    and itself, all times the root of the temperature; what it says as a message and as a response; the
+    evidence that either adds; and its score as a response by itself, short of what is counted.
     """
 
     name = "crosstalk"
@@ -35,15 +36,15 @@ class Crosstalk(NumpySelector):
         self.settings, self.vectors, self.rule = settings, vectors, Rule.JOINT
         self._weights = dict(weights)
         d, c, self._units = settings.dimensions, settings.content, settings.evidence
-        # One more pair of towers that leaves the embedding as it is: the plain cosine.
-        same = np.broadcast_to(np.eye(d, dtype=np.float32), (2, d, d))
-        towers = np.concatenate([weights["towers"], same])
-        self._towers = np.ascontiguousarray(towers.transpose(1, 0, 2).reshape(d, -1))
-        self._pairs_of_towers = settings.towers + 1
+        self._towers = np.ascontiguousarray(weights["towers"].transpose(1, 0, 2).reshape(d, -1))
+        # Sides of the comparisons: the last is of the embeddings as they are.
+        self._heard = [*range(0, 2 * settings.towers, 2), 2 * settings.towers]
+        self._answers = [*range(1, 2 * settings.towers, 2), 2 * settings.towers]
         self._root = np.float32(sqrt(abs(float(weights["temperature"][0]))))
         self._sign = np.float32(np.sign(weights["temperature"][0]) if settings.similarity else 0.0)
-        sizes = [len(towers) * d, c, c, self._units, self._units, settings.prior]
-        self._ends = np.cumsum(sizes)[:-1].tolist()
+        self._sides = 2 * settings.towers + 1
+        ends = np.cumsum([0, self._sides * d, c, c, self._units, self._units, settings.prior]).tolist()
+        self._parts = [slice(start, end) for start, end in pairwise(ends)]
         self._matches = weights["matches"]
         self._roles = weights["roles"]
         self._turns = weights["turns"]
@@ -90,7 +91,8 @@ class Crosstalk(NumpySelector):
         if len(some):
             bags[some] = np.add.reduceat(self.vectors[tokens], offsets[:-1][some], axis=0)
         e = _unit(bags, 1e-3) * np.float32(_EMBEDDING_SCALE * sqrt(d))
-        towers = _unit((e @ self._towers).reshape(len(e), -1, d), 1e-12).reshape(len(e), -1) * self._root
+        sides = np.concatenate([e @ self._towers, e], axis=1).reshape(len(e), self._sides, d)
+        towers = _unit(sides, 1e-12).reshape(len(e), self._sides * d) * self._root
         says = np.tanh(e @ w["content"] + w["content_bias"])
         message, response = np.split(says, 2, axis=1)
         prior = e @ w["prior"][:d] + w["prior_bias"]
@@ -98,7 +100,7 @@ class Crosstalk(NumpySelector):
 
     def embedding(self, utterance: Array) -> Array:
         """(2 x content,) What it says."""
-        return utterance[self._ends[0] : self._ends[2]]
+        return utterance[self._parts[1].start : self._parts[2].stop]
 
     def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
         """Probabilities for a batch of questions."""
@@ -114,7 +116,7 @@ class Crosstalk(NumpySelector):
         found = evidence.gather(questions, self._weights["piece_weights"], self.settings)
         choices = evidence.choices(questions)
         result = np.full((*choices.shape, questions.candidates.shape[1]), -np.inf, np.float32)
-        parts = np.split(utterances, self._ends, axis=1)
+        parts = [utterances[:, part] for part in self._parts]
         for sample, who in enumerate(choices):
             there = np.flatnonzero(found.there[sample])
             result[sample][who] = self._score(
@@ -139,13 +141,13 @@ class Crosstalk(NumpySelector):
         towers, _, responses, adds_message, adds_response, prior = parts
         messages, count = context[there], len(candidates)
         # All sizes are given below: with no messages at all, none can be worked out from the others.
-        shape = 2 * self._pairs_of_towers, self.settings.dimensions
+        shape = self._sides, self.settings.dimensions
         spoken, drafted = (
             towers[messages].reshape(len(there), *shape),
             towers[candidates].reshape(count, *shape),
         )
-        heard = spoken[:, 0::2].transpose(1, 0, 2) * self._sign
-        answers = np.concatenate([spoken[:, 1::2], drafted[:, 1::2]]).transpose(1, 2, 0)
+        heard = spoken[:, self._heard].transpose(1, 0, 2) * self._sign
+        answers = np.concatenate([spoken, drafted])[:, self._answers].transpose(1, 2, 0)
         similar = (heard @ answers).transpose(1, 2, 0)  # (T, T + C, K)
         pairs = np.concatenate([similar[:, len(there) :], found.pairs[there]], axis=2)
         common = found.common[there][:, there]
