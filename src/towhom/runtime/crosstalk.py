@@ -47,7 +47,10 @@ class Crosstalk(NumpySelector):
         self._parts = [slice(start, end) for start, end in pairwise(ends)]
         self._matches = weights["matches"]
         self._roles = weights["roles"]
-        self._turns = weights["turns"]
+        # (F, roles x E)
+        self._turns = np.ascontiguousarray(
+            weights["turns"].transpose(1, 0, 2).reshape(-1, len(self._roles) * self._units)
+        )
         self._prior_known = weights["prior"][d:]
 
     @classmethod
@@ -161,8 +164,9 @@ class Crosstalk(NumpySelector):
         roles = found.roles[there]
         by_role = self._matches[roles].transpose(0, 2, 1, 3).reshape(len(there), pairs.shape[2], 3 * units)
         place = np.minimum(length - 1 - there, self.settings.positions - 1)
+        every_role = (turns @ self._turns).reshape(len(there), len(self._roles), units)
         of_message = self._roles[roles, place[:, None]]
-        of_message += (turns[:, None, None] @ self._turns[roles])[:, :, 0]
+        of_message += every_role[np.arange(len(there))[:, None], roles]
         of_message += adds_message[messages][:, None]
         evidence_ = (pairs @ by_role).reshape(len(there), count, 3, units)
         evidence_ += of_message[:, None]
