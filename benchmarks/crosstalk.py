@@ -1,11 +1,11 @@
 """What each part of Crosstalk is worth, and whether it generalises.
 
-    python benchmarks/crosstalk.py CORPUS VECTORS MODELS benchmarks/results/crosstalk [--seeds 3]
-        [--variant NAME ...] [--also CORPUS ...]
+    python benchmarks/crosstalk.py CORPUS VECTORS MODELS RECORDS [--seeds 3] [--variant NAME ...]
+        [--epochs N] [--also CORPUS ...]
 
 Each variant leaves one part out and is trained like the whole, with as many seeds. A record a run; what has a
 record is not run again, and a run that was killed goes on. All are measured on dev, with 2 and 10 candidates;
-with --also on every sample of other corpora as well, of which training has seen nothing.
+with --also on the test samples of other corpora as well, of which training has seen nothing.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ VARIANTS = {
     "listed-candidates": Variant(training={"drawn": "listed"}),
     "one-false": Variant(training={"false": 1}),
     "context-30": Variant({"positions": 30}, {"context": 30}),
-    "one-epoch": Variant(training={"epochs": 1}),
 }
 
 
 def run(
-    name: str, seed: int, corpus: Corpus, vectors: WordVectors, models: Path, also: list[Corpus]
+    name: str,
+    config: TrainingConfig,
+    corpus: Corpus,
+    vectors: WordVectors,
+    folder: Path,
+    also: list[Corpus],
 ) -> dict[str, Any]:
     """Train a variant and measure it."""
-    variant, usual = VARIANTS[name], entry("crosstalk").training
-    settings = {**usual, **variant.training, "settings": {**usual["settings"], **variant.settings}}
-    config = TrainingConfig(system="crosstalk", seed=seed, **{"context": 15, **settings})
-    folder = models / f"{name}-s{seed}"
     training = train(config, corpus, vectors, folder)
     saved = load_model(folder)
     results = {}
-    for where, split in [(corpus, Split.DEV), *((other, None) for other in also)]:
+    for where, split in [(corpus, Split.DEV), *((other, Split.TEST) for other in also)]:
         words = saved.vocabulary.ids(list(where.vocabulary.words))
         for size in (2, 10):
             outcomes = evaluate(
@@ -80,6 +80,15 @@ def run(
         "training": {key: training[key] for key in kept},
         "results": results,
     }
+
+
+def configured(name: str, seed: int, epochs: int | None) -> TrainingConfig:
+    """How a variant is trained."""
+    variant, usual = VARIANTS[name], entry("crosstalk").training
+    settings = {**usual, **variant.training, "settings": {**usual["settings"], **variant.settings}}
+    if epochs is not None:
+        settings["epochs"] = epochs
+    return TrainingConfig(system="crosstalk", seed=seed, **{"context": 15, **settings})
 
 
 def table(records: Path, dev: str) -> str:
@@ -110,6 +119,7 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--variant", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--epochs", type=int)
     parser.add_argument("--also", nargs="*", type=Path, default=[])
     options = parser.parse_args()
     corpus, vectors = Corpus(options.corpus), WordVectors.load(options.vectors)
@@ -118,7 +128,9 @@ def main() -> None:
         for name in options.variant:
             path = options.records / f"{name}-s{seed}.json"
             if not path.exists():
-                record = run(name, seed, corpus, vectors, options.models, also)
+                config = configured(name, seed, options.epochs)
+                folder = options.models / f"{name}-s{seed}"
+                record = run(name, config, corpus, vectors, folder, also)
                 write_record(path, record)
                 print(path.name, {k: v["adr_res"] for k, v in record["results"].items()}, flush=True)
     print(table(options.records, options.corpus.name))
