@@ -65,6 +65,10 @@ class TestSet:
         assert expected in result.stderr
         assert not (tmp_path / "model").exists()
 
+    def test_the_vectors_have_their_size(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        result = run("train", tmp_path / "model", *folders.options, *setting("dimensions=5"), code=2)
+        assert "Invalid value for --set: dimensions are those of the vectors" in result.stderr
+
     @pytest.mark.parametrize(
         ("part", "message"),
         [
@@ -104,6 +108,11 @@ class TestOwnWay:
         run("train", tmp_path / "model", *folders.options, *self.SMALL, *given, *setting(*self.SIZES))
         config = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]
         assert (config["batch"], config["learning_rate"]) == (32, 0.005)
+
+    def test_it_has_no_settings_of_the_paper(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        given = (*self.SMALL, "--settings", "paper")
+        result = run("train", tmp_path / "model", *folders.options, *given, code=2)
+        assert "crosstalk is not in the paper, and has settings of its own" in result.stderr
 
     def test_those_of_the_paper_are_not(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         run("train", tmp_path / "model", *folders.options, *OPTIONS, "--epochs", "1")

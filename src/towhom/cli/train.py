@@ -82,7 +82,12 @@ def train(
     from towhom.training.loop import train as run
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    named = SYSTEMS[options["system"]].training or load_experiment().settings[settings]
+    own = SYSTEMS[options["system"]].training
+    if own and settings != "ours":
+        raise click.BadParameter(
+            f"{options['system']} is not in the paper, and has settings of its own", param_hint="--settings"
+        )
+    named = own or load_experiment().settings[settings]
     given = {key: value for key, value in options.items() if value is not None}
     model = {**named["settings"], **dict(map(_setting, parts))}
     config = TrainingConfig(**{**named, **given, "settings": model})
@@ -149,6 +154,8 @@ def _setting(part: str) -> tuple[str, Any]:
         value = json.loads(text)
     except ValueError:
         value = None
+    if name.strip() == "dimensions":
+        raise click.BadParameter("dimensions are those of the vectors", param_hint="--set")
     if not name.strip() or not isinstance(value, int | float):
         raise click.BadParameter(
             f"{part!r} is not NAME=VALUE with a number, true or false", param_hint="--set"
