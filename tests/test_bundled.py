@@ -42,7 +42,7 @@ class TestFolder:
 
     def test_it_says_where_it_comes_from(self) -> None:
         assert read(TRAINING).keys() >= {"command", "commit", "corpus", "dev"}
-        assert (FOLDER / CARD).read_text("utf-8").startswith("# SI-RNN")
+        assert (FOLDER / CARD).read_text("utf-8").startswith("# Crosstalk")
 
     def test_it_is_calibrated_and_ranks_addressees(self) -> None:
         assert read(CONFIG)["live"]["addressees"]["temperature"] > 0
@@ -97,7 +97,7 @@ class TestImports:
 
     def test_it_does_not_look_for_torch(self) -> None:
         loaded = loaded_by("import towhom; towhom.load().session().observe(towhom.Message('ada', 'tea?'))")
-        assert "towhom.runtime.sirnn" in loaded
+        assert "towhom.runtime.crosstalk" in loaded
         assert not {"torch", "towhom.nn", "click", "rich"} & loaded
 
 
