@@ -21,7 +21,7 @@ from towhom.samples import sample_chat
 
 _SPEAKER = "bram"
 _DRAFTS = (
-    "then I oil both before the chairs come",
+    "then I oil both hinges before the chairs come",
     "asa needs the enclosure, petg does not",
     "an hour for the epoxy, then you can cut",
     "the window side of the long table is free",
