@@ -39,7 +39,7 @@ def plot_breakdowns(
     for key, (name, label) in _AXES.items():
         if not chosen:
             break
-        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        figure = Figure(figsize=(7, 4.8), layout="constrained")
         histogram = figure.subplots()
         groups = chosen[0]["results"][split][key]
         histogram.bar([g[name] for g in groups], [g["samples"] for g in groups], color="0.88", zorder=0)
@@ -60,7 +60,7 @@ def plot_breakdowns(
         if name == "distance":
             ticks = [*range(1, FAR + 1, 2), FAR + 1]
             histogram.set_xticks(ticks, [*map(str, ticks[:-1]), f">{FAR}"])
-        curves.legend(fontsize=7, loc="upper right", framealpha=0.9)
+        figure.legend(fontsize=7, loc="outside lower center", ncols=3)
         paths.append(_save(figure, folder / f"adr-{key.replace('_', '-')}-{split}.png"))
     return paths
 
