@@ -82,7 +82,8 @@ class TestSet:
     def test_no_such_setting(
         self, part: str, message: str, run: Run, folders: Folders, tmp_path: Path
     ) -> None:
-        result = run("train", tmp_path / "model", *folders.options, *setting(part), code=1)
+        given = (*folders.options, "--system", "sirnn", *setting(part))
+        result = run("train", tmp_path / "model", *given, code=1)
         assert result.stderr.startswith(f"Error: {message}")
         assert not (tmp_path / "model").exists()
 
@@ -90,7 +91,7 @@ class TestSet:
 class TestOwnWay:
     """A system that is trained in another way than those of the paper."""
 
-    SMALL = ("--system", "crosstalk", "--context", "4", "--candidates", "2", "--epochs", "1")
+    SMALL = ("--context", "4", "--candidates", "2", "--epochs", "1")
     SIZES = tuple(f"{name}={size}" for name, size in {**SIZES["crosstalk"], "hidden": 7}.items())
 
     def test_if_nothing_else_is_said(self, run: Run, folders: Folders, tmp_path: Path) -> None:

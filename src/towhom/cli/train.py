@@ -28,9 +28,9 @@ _DEFAULT = TrainingConfig()
 @click.option(
     "--system",
     type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
-    default=_DEFAULT.system,
+    default="crosstalk",
     show_default=True,
-    help="What to train.",
+    help="What to train: our own, or one of the paper's.",
 )
 @click.option("--context", default=_DEFAULT.context, show_default=True, help="T, messages of context.")
 @click.option("--candidates", type=int, help=f"Candidates of a sample; {_DEFAULT.candidates} if not said.")
