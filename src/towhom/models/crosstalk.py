@@ -155,61 +155,78 @@ class Crosstalk(NeuralSelector):
 
     def forward(self, inputs: Inputs) -> Tensor:
         """(B, P, C) Scores of all pairs; minus infinity where there is no such addressee."""
-        config = self.config
-        context, candidates = inputs.context, inputs.candidates
         e = self.utterances(inputs.tokens, inputs.offsets)
         messages, responses = torch.tanh(e @ self.content + self.content_bias).chunk(2, dim=1)
-        # How each response goes with each message: (B, T, C, matches).
+        with_responses, with_messages = self._similarities(e, inputs)
+        pairs = torch.cat([with_responses, inputs.pairs], dim=-1)
+        turns = torch.cat([inputs.messages, *self._linked(with_messages, inputs)], dim=-1)
+        of_message = self._in_roles(turns, inputs.roles)
+        of_message = of_message + embedding(inputs.context, messages @ self.says[0])[:, :, None]
+        of_response = embedding(inputs.candidates, responses @ self.says[1])
+        sums = self._summed(self._evidence(pairs, of_message, of_response, inputs.roles), inputs)
+        said = embedding(inputs.candidates, responses)[:, None].expand(-1, inputs.by.shape[1], -1, -1)
+        hidden = relu(torch.cat([*sums, inputs.addressees, said], dim=-1) @ self.pair + self.pair_bias)
+        own = torch.cat([embedding(inputs.candidates, e), inputs.responses], dim=-1)
+        prior = relu(own @ self.prior + self.prior_bias) @ self.prior_out
+        scores = hidden @ self.pair_out + prior[:, None]
+        return torch.where(inputs.choices[:, :, None], scores, -torch.inf)
+
+    def _similarities(self, e: Tensor, inputs: Inputs) -> tuple[Tensor, Tensor]:
+        """(B, T, C, K + 1), (B, T, T, K + 1) How messages go with responses, and with each other as such.
+
+        Each tower sees a message and a response differently; last, embeddings are compared as they are.
+        """
         sides = normalize(torch.einsum("ud,kde->kue", e, self.towers), dim=-1)
         sides = torch.cat([sides, normalize(e, dim=1).expand(2, -1, -1)])
-        weight = self.temperature if config.similarity else 0.0
-        heard = [embedding(context, side) * weight for side in sides[0::2]]
-        similar = [
-            side @ embedding(candidates, other).transpose(1, 2)
-            for side, other in zip(heard, sides[1::2], strict=True)
-        ]
-        pairs = torch.cat([torch.stack(similar, dim=-1), inputs.pairs], dim=-1)
-        # How each message goes with the others, where one may have answered the other: (B, T, 4 x features).
-        similar = [
-            side @ embedding(context, other).transpose(1, 2)
-            for side, other in zip(heard, sides[1::2], strict=True)
-        ]
-        alike = relu(torch.cat([torch.stack(similar, dim=-1), inputs.common], dim=-1))
-        linked = [
+        weight = self.temperature if self.config.similarity else 0.0
+        heard = [embedding(inputs.context, side) * weight for side in sides[0::2]]
+
+        def compared(others: Tensor) -> Tensor:
+            answers = (embedding(others, side).transpose(1, 2) for side in sides[1::2])
+            return torch.stack([one @ other for one, other in zip(heard, answers, strict=True)], dim=-1)
+
+        return compared(inputs.candidates), compared(inputs.context)
+
+    def _linked(self, similar: Tensor, inputs: Inputs) -> list[Tensor]:
+        """(B, T, F) each: how well a message goes with others that it may answer, or that may answer it."""
+        alike = relu(torch.cat([similar, inputs.common], dim=-1))
+        return [
             ((alike.transpose(1, 2) if link % 2 else alike) * inputs.links[:, link, :, :, None]).amax(dim=2)
             for link in range(len(evidence.LINKS))
         ]
-        turns = torch.cat([inputs.messages, *linked], dim=-1)
-        # What a message says by itself, in every role it could have, and in those it has: (B, T, 3, E).
-        length = context.shape[1]
-        place = (length - 1 - torch.arange(length, device=context.device)).clamp(max=config.positions - 1)
-        of_message = torch.einsum("btf,vfe->btve", turns, self.turns) + self.roles[:, place].transpose(0, 1)
-        of_message = torch.take_along_dim(of_message, inputs.roles[..., None], dim=2)
-        of_message = of_message + embedding(context, messages @ self.says[0])[:, :, None]
-        of_response = embedding(candidates, responses @ self.says[1])[:, None]
-        # Evidence of each message for who has no part in it, its sender, whom it addresses: (B, T, C, E).
-        by_role = []
-        size, _, choices, matches = pairs.shape
+
+    def _in_roles(self, turns: Tensor, roles: Tensor) -> Tensor:
+        """(B, T, 3, E) What messages say by themselves, their place included, in the roles that they have."""
+        length = turns.shape[1]
+        place = (length - 1 - torch.arange(length, device=turns.device)).clamp(max=self.config.positions - 1)
+        every = torch.einsum("btf,vfe->btve", turns, self.turns) + self.roles[:, place].transpose(0, 1)
+        return torch.take_along_dim(every, roles[..., None], dim=2)
+
+    def _evidence(
+        self, pairs: Tensor, of_message: Tensor, of_response: Tensor, roles: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, T, C, E) each: for who has no part in a message, for its sender, for whom it addresses."""
+        size, length, choices, matches = pairs.shape
+        found = []
         for role in range(3):
-            which = one_hot(inputs.roles[:, :, role].flatten(), evidence.ROLES).to(pairs)
+            which = one_hot(roles[:, :, role].flatten(), evidence.ROLES).to(pairs)
             weights = (which @ self.matches.flatten(1)).view(size * length, matches, -1)
-            found = torch.bmm(pairs.view(size * length, choices, matches), weights)
-            found = found.view(size, length, choices, -1) + of_message[:, :, role, None] + of_response
-            by_role.append(relu(relu(found) @ self.second + self.second_bias))
-        apart, by, to = by_role
-        # Summed over messages, by candidate: (B, P, C, E).
+            first = torch.bmm(pairs.view(size * length, choices, matches), weights)
+            first = (
+                first.view(size, length, choices, -1) + of_message[:, :, role, None] + of_response[:, None]
+            )
+            found.append(relu(relu(first) @ self.second + self.second_bias))
+        return found[0], found[1], found[2]
+
+    def _summed(self, found: tuple[Tensor, Tensor, Tensor], inputs: Inputs) -> list[Tensor]:
+        """(B, P, C, ...) each: over the messages that candidates say, that are for them, and all others."""
+        apart, by, to = found
         others = inputs.there[:, None] - inputs.by - inputs.to
         sums = [_over(inputs.by, by), _over(inputs.to, to), _over(others, apart) / 5]
         for whose, these in ((inputs.by, by), (inputs.to, to)):
             strength = (these @ self.strongest + self.strongest_bias).clamp(-LARGEST, LARGEST)
             sums.append(torch.log(_over(whose, torch.exp(strength)) + ADDED))
-        people = inputs.by.shape[1]
-        said = embedding(candidates, responses)[:, None].expand(-1, people, -1, -1)
-        hidden = relu(torch.cat([*sums, inputs.addressees, said], dim=-1) @ self.pair + self.pair_bias)
-        own = torch.cat([embedding(candidates, e), inputs.responses], dim=-1)
-        prior = relu(own @ self.prior + self.prior_bias) @ self.prior_out
-        scores = hidden @ self.pair_out + prior[:, None]
-        return torch.where(inputs.choices[:, :, None], scores, -torch.inf)
+        return sums
 
     def utterances(self, tokens: Tensor, offsets: Tensor) -> Tensor:
         """(U, D) Embeddings of utterances: the sum of their words' vectors, of one length."""
