@@ -22,8 +22,8 @@ SETTINGS: dict[str, Any] = {
 }
 """Of the training, as an experiment has them."""
 OPTIONS = (
-    "--system", "sirnn", "--context", "4", "--set", "hidden=7", "--set", "init=0.3", "--batch", "16", "--learning-rate", "0.01",
-    "--weight-decay", "0", "--epochs", "2",
+    "--system", "sirnn", "--context", "4", "--set", "hidden=7", "--set", "init=0.3", "--batch", "16",
+    "--learning-rate", "0.01", "--weight-decay", "0", "--epochs", "2",
 )  # fmt: skip
 """Of the training, as the command line has them."""
 
