@@ -233,5 +233,5 @@ class TestDescribe:
     def test_nothing(self) -> None:
         found = describe_addressees([])
         assert (found["messages"], found["accuracy"], found["interval"]) == (0, 0.0, [0.0, 0.0])
-        assert found["calibration"] == {"bins": [], "error": 0.0}
+        assert found["calibration"] == {"bins": [], "quarters": [], "error": 0.0}
         assert {point["recall"] for point in found["is_for"]} == {0.0}
