@@ -13,7 +13,6 @@ from time import perf_counter
 
 import numpy as np
 
-from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
 from towhom.persistence import load_model
 from towhom.records import circumstances, write_record
@@ -38,13 +37,8 @@ def main() -> None:
     for folder in options.models:
         saved = load_model(folder)
         words = saved.vocabulary.ids(list(corpus.vocabulary.words))
-        batcher = Batcher(
-            corpus,
-            context=saved.context,
-            candidates=options.candidates,
-            words=words,
-            max_words=saved.max_words,
-            letters=saved.runtime.letters,
+        batcher = saved.runtime.batcher(
+            corpus, context=saved.context, candidates=options.candidates, words=words
         )
         systems[str(folder)] = saved, batcher
         saved.runtime.score_many(batcher.questions(samples[:_BATCH]))  # warm

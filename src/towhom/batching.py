@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from towhom.corpus import Corpus
 from towhom.corpus.mentions import MOST as MOST_MENTIONS
 from towhom.corpus.mentions import Mentions
-from towhom.corpus.vocabulary import NAME, SPECIAL
+from towhom.corpus.vocabulary import NAME_ID, SPECIAL
 from towhom.text.pieces import MOST as MOST_PIECES
 from towhom.text.pieces import pieces
 
@@ -25,7 +25,6 @@ NOBODY = -1
 """No message, no addressee, or somebody who is not among the participants."""
 ELSEWHERE = -2
 """Somebody who is named and has spoken, but is not among the participants."""
-_NAME_ID = SPECIAL.index(NAME)
 COMMON_WORDS = 2000
 """Whoever is called like one of a model's most frequent words is not recognised inside a text."""
 
@@ -224,7 +223,7 @@ class Batcher:
         letters.mentions.look_up(self._document[samples])
         named, word = letters.mentions.speaker[utterances], letters.mentions.word[utterances]
         common = word if self._words is None else np.where(word >= 0, self._words[word], NOBODY)
-        is_word = (common > 0) & (common <= COMMON_WORDS) & (word != _NAME_ID)
+        is_word = (common > 0) & (common <= COMMON_WORDS) & (word != NAME_ID)
         spoken = (named >= 0) & ~is_word & (named < self._so_far[samples][:, None, None])
         match = named[:, :, :, None] == said_by[:, None, None, :]
         numbers = np.take_along_axis(

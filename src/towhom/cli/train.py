@@ -33,7 +33,11 @@ _DEFAULT = TrainingConfig()
     help="What to train: our own, or one of the paper's.",
 )
 @click.option("--context", default=_DEFAULT.context, show_default=True, help="T, messages of context.")
-@click.option("--candidates", type=int, help=f"Candidates of a sample; {_DEFAULT.candidates} if not said.")
+@click.option(
+    "--candidates",
+    type=int,
+    help=f"Candidates of a sample.  [default: the system's own number, else {_DEFAULT.candidates}]",
+)
 @click.option(
     "--settings",
     type=click.Choice(list(load_experiment().settings)),

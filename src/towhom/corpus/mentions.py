@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus.store import Corpus
-from towhom.corpus.vocabulary import NAME, SPECIAL
+from towhom.corpus.vocabulary import NAME_ID
 from towhom.text.tokenizer import tokenize
 
 MOST = 2
@@ -18,8 +18,6 @@ MOST = 2
 _KEPT = 4
 SHORTEST = 3
 """Letters of a name that is recognised inside a text."""
-
-_NAME_ID = SPECIAL.index(NAME)
 
 
 class Mentions:
@@ -61,16 +59,16 @@ class Mentions:
         ]
         # Names that are not hidden, because they are words as well.
         words_here = np.unique(tokens).tolist()
-        named = {word: numbers.get(corpus.vocabulary.words[word]) for word in words_here if word != _NAME_ID}
+        named = {word: numbers.get(corpus.vocabulary.words[word]) for word in words_here if word != NAME_ID}
         plain = np.array([word for word, number in named.items() if number is not None], tokens.dtype)
-        places = np.flatnonzero((tokens == _NAME_ID) | np.isin(tokens, plain))
+        places = np.flatnonzero((tokens == NAME_ID) | np.isin(tokens, plain))
         owners = np.repeat(np.arange(len(utterances)), lengths)[places]
         of = -1
         words: list[str] = []
         for place, owner in zip(places.tolist(), owners.tolist(), strict=True):
             word, utterance = int(tokens[place]), int(utterances[owner])
             number = named.get(word)
-            if word == _NAME_ID:
+            if word == NAME_ID:
                 if utterance != of:
                     of, words = utterance, self._words(utterance, int(lengths[owner]))
                 number = numbers.get(words[place - int(first_tokens[owner])])

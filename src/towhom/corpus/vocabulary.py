@@ -20,6 +20,7 @@ from towhom.text.tokenizer import tokenize
 UNKNOWN, NAME = "<unknown>", "<name>"
 SPECIAL = (UNKNOWN, NAME)
 """The first words of every vocabulary, ids 0 and 1."""
+NAME_ID = SPECIAL.index(NAME)
 
 MAX_WORDS = 2_000_000
 """Distinct words kept while counting, so that memory is bounded; later new ones are unknown (and counted)."""
@@ -128,7 +129,7 @@ def final_vocabulary(
     alphabetical = alphabetical[~hidden[alphabetical]]
     kept = alphabetical[np.argsort(-counts[alphabetical], kind="stable")]
     ids = np.zeros(len(words), np.uint32)
-    ids[hidden] = SPECIAL.index(NAME)
+    ids[hidden] = NAME_ID
     ids[kept] = np.arange(len(SPECIAL), len(SPECIAL) + len(kept), dtype=np.uint32)
     final_words = [*SPECIAL, *(words[number] for number in kept.tolist())]
     final_counts = np.concatenate([[counts[0], counts[hidden].sum()], counts[kept]]).astype(np.int64)

@@ -99,14 +99,7 @@ def _choices(
     system: System, corpus: Corpus, samples: NDArray[np.int64], context: int, candidates: int
 ) -> Choice:
     selector = system.selector
-    batcher = Batcher(
-        corpus,
-        context=context,
-        candidates=candidates,
-        max_words=selector.max_words,
-        words=system.words,
-        letters=selector.letters,
-    )
+    batcher = selector.batcher(corpus, context=context, candidates=candidates, words=system.words)
     parts = [
         choose(selector.score_many(batcher.questions(samples[start : start + _BATCH])), selector.rule)
         for start in range(0, len(samples), _BATCH)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import Answers, Batcher, Questions
+from towhom.batching import Answers, Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import CorpusError
 from towhom.evaluation.metrics import METRICS, Outcomes
@@ -45,14 +45,7 @@ def evaluate(
         CorpusError: The corpus has no such candidates, or the split no samples.
     """
     samples = samples_to_measure(corpus, split, candidates)
-    batcher = Batcher(
-        corpus,
-        context=context,
-        candidates=candidates,
-        max_words=selector.max_words,
-        words=words,
-        letters=selector.letters,
-    )
+    batcher = selector.batcher(corpus, context=context, candidates=candidates, words=words)
     parts = []
     for start in range(0, len(samples), _BATCH):
         chosen = samples[start : start + _BATCH]

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import Questions
+from towhom.batching import Batcher, Questions
+from towhom.corpus import Corpus
 from towhom.selection import Rule, Scores
 
 
@@ -29,6 +30,19 @@ class Selector(ABC):
     @abstractmethod
     def score_many(self, questions: Questions) -> Scores:
         """Probabilities for a batch of questions."""
+
+    def batcher(
+        self, corpus: Corpus, *, context: int, candidates: int, words: NDArray[np.int32] | None
+    ) -> Batcher:
+        """Makes questions of a corpus as it wants them; see `Batcher`."""
+        return Batcher(
+            corpus,
+            context=context,
+            candidates=candidates,
+            max_words=self.max_words,
+            words=words,
+            letters=self.letters,
+        )
 
 
 def one_hot(chosen: NDArray[np.int64], size: int) -> NDArray[np.float64]:

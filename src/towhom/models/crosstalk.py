@@ -29,12 +29,6 @@ from towhom.models.configs import CrosstalkConfig, FalseAddressee
 from towhom.models.neural import NeuralSelector
 from towhom.selection import Rule, Scores
 
-EMBEDDING_SCALE = 0.3
-"""Embeddings of utterances have this root mean square."""
-ADDED = 0.02
-"""To sums of exponents, so that the logarithm of none at all is finite."""
-LARGEST = 8.0
-
 
 class Inputs(NamedTuple):
     """Questions as tensors, and the evidence about them."""
@@ -98,19 +92,15 @@ class Crosstalk(NeuralSelector):
         self.content = nn.Parameter(torch.empty(d, 2 * c))
         self.content_bias = nn.Parameter(torch.empty(2 * c))
         self.roles = nn.Parameter(torch.empty(evidence.ROLES, config.positions, e))
-        turns = len(evidence.MESSAGE_FEATURES) + len(evidence.LINKS) * (
-            config.towers + 1 + len(evidence.LINK_FEATURES)
-        )
-        self.turns = nn.Parameter(torch.empty(evidence.ROLES, turns, e))
-        matches = config.towers + 1 + len(evidence.PAIR_FEATURES)
-        self.matches = nn.Parameter(torch.empty(evidence.ROLES, matches, e))
+        sizes = evidence.sizes(config)
+        self.turns = nn.Parameter(torch.empty(evidence.ROLES, sizes.turns, e))
+        self.matches = nn.Parameter(torch.empty(evidence.ROLES, sizes.matches, e))
         self.says = nn.Parameter(torch.empty(2, c, e))
         self.second = nn.Parameter(torch.empty(e, e))
         self.second_bias = nn.Parameter(torch.empty(e))
         self.strongest = nn.Parameter(torch.empty(e, config.strongest))
         self.strongest_bias = nn.Parameter(torch.empty(config.strongest))
-        sums = 3 * e + 2 * config.strongest + len(evidence.ADDRESSEE_FEATURES) + c
-        self.pair = nn.Parameter(torch.empty(sums, config.hidden))
+        self.pair = nn.Parameter(torch.empty(sizes.sums, config.hidden))
         self.pair_bias = nn.Parameter(torch.empty(config.hidden))
         self.pair_out = nn.Parameter(torch.empty(config.hidden))
         self.prior = nn.Parameter(torch.empty(d + len(evidence.RESPONSE_FEATURES), config.prior))
@@ -224,8 +214,10 @@ class Crosstalk(NeuralSelector):
         others = inputs.there[:, None] - inputs.by - inputs.to
         sums = [_over(inputs.by, by), _over(inputs.to, to), _over(others, apart) / 5]
         for whose, these in ((inputs.by, by), (inputs.to, to)):
-            strength = (these @ self.strongest + self.strongest_bias).clamp(-LARGEST, LARGEST)
-            sums.append(torch.log(_over(whose, torch.exp(strength)) + ADDED))
+            strength = (these @ self.strongest + self.strongest_bias).clamp(
+                -evidence.LARGEST, evidence.LARGEST
+            )
+            sums.append(torch.log(_over(whose, torch.exp(strength)) + evidence.ADDED))
         return sums
 
     def utterances(self, tokens: Tensor, offsets: Tensor) -> Tensor:
@@ -238,7 +230,7 @@ class Crosstalk(NeuralSelector):
         bags = embedding_bag(
             tokens, self.vectors, offsets, mode="sum", include_last_offset=True, per_sample_weights=kept
         )
-        scale = EMBEDDING_SCALE * sqrt(self.config.dimensions)
+        scale = evidence.EMBEDDING_SCALE * sqrt(self.config.dimensions)
         return dropout(normalize(bags, dim=1, eps=1e-3) * scale, self.config.dropout, self.training)
 
     def inputs(self, questions: Questions) -> Inputs:

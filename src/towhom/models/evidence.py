@@ -24,6 +24,13 @@ Array = NDArray[np.float32]
 PIECE_WEIGHTS = 1 << 16
 """Weights of pieces are kept by so many values of their hash."""
 
+EMBEDDING_SCALE = 0.3
+"""Embeddings of utterances have this root mean square."""
+ADDED = 0.02
+"""To sums of exponents, so that the logarithm of none at all is finite."""
+LARGEST = 8.0
+"""Exponents are cut off there."""
+
 _QUESTION_MARK = pieces("?")[0]
 
 # By whom and to whom a message is, seen from a candidate addressee: the sender is the responder, the
@@ -40,11 +47,11 @@ MESSAGE_FEATURES = ("its sender speaks later", "its sender spoke before", "its s
                     "the responder addresses its sender later", "asks", "length", "the responder speaks next",
                     "continues the sender's own", "names the responder", "names somebody")  # fmt: skip
 _NAMING = MESSAGE_FEATURES.index("names the responder")
-_LINKING = [PAIR_FEATURES.index("cosine"), PAIR_FEATURES.index("rarest common piece")]
 ADDRESSEE_FEATURES = ("order", "messages by", "messages to", "named in the response",
                       "another is named in the response", "somebody absent is named")  # fmt: skip
 RESPONSE_FEATURES = ("length", "weight", "names")
 LINK_FEATURES = ("cosine", "rarest common piece")
+_LINKING = [PAIR_FEATURES.index(feature) for feature in LINK_FEATURES]
 LINKS = ("the responder answers it", "it answers the responder", "another answers it", "it answers another")
 """Which other messages of the context are compared with a message, to find conversations that name nobody."""
 
@@ -97,7 +104,7 @@ def gather(questions: Questions, weights: Array, config: CrosstalkConfig) -> Evi
     to = (reached[:, None] == people[:, None]).astype(np.float32)
     by[:, 0] = to[:, 0] = 0.0
     piece_weights = weights[letters.pieces & np.uint32(PIECE_WEIGHTS - 1)] * np.float32(config.overlap)
-    totals = _by_utterance(np.add, piece_weights, letters.offsets)
+    totals = summed(piece_weights, letters.offsets)
     pairs = np.empty((size, context, questions.candidates.shape[1], len(PAIR_FEATURES)), np.float32)
     pairs[..., -1] = (drafts[:, None] == sender[:, :, None, None]).any(axis=3) & there[:, :, None]
     common = np.empty((size, context, context, len(LINK_FEATURES)), np.float32)
@@ -122,12 +129,33 @@ def gather(questions: Questions, weights: Array, config: CrosstalkConfig) -> Evi
     )
 
 
-def _by_utterance(reduce: np.ufunc, values: Array, offsets: NDArray[np.int64]) -> Array:
-    """(U,) A sum or maximum over the pieces of each utterance; 0 for one that has none."""
-    result = np.zeros(len(offsets) - 1, np.float32)
+class Sizes(NamedTuple):
+    """How many numbers of each kind the network reads."""
+
+    matches: int
+    """Of a message and a response."""
+    turns: int
+    """Of a message."""
+    sums: int
+    """Of a pair."""
+
+
+def sizes(config: CrosstalkConfig) -> Sizes:
+    """Those of a configuration."""
+    similar = config.towers + 1
+    return Sizes(
+        similar + len(PAIR_FEATURES),
+        len(MESSAGE_FEATURES) + len(LINKS) * (similar + len(LINK_FEATURES)),
+        3 * config.evidence + 2 * config.strongest + len(ADDRESSEE_FEATURES) + config.content,
+    )
+
+
+def summed(values: Array, offsets: NDArray[np.int64]) -> Array:
+    """(N, ...) -> (U, ...) The sum over each utterance, where theirs begin at `offsets`; 0 if it has none."""
+    result = np.zeros((len(offsets) - 1, *values.shape[1:]), np.float32)
     some = np.flatnonzero(np.diff(offsets))
     if len(some):
-        result[some] = reduce.reduceat(values, offsets[:-1][some])
+        result[some] = np.add.reduceat(values, offsets[:-1][some], axis=0)
     return result
 
 

@@ -15,11 +15,6 @@ from towhom.models import evidence
 from towhom.runtime.base import Array, NumpySelector
 from towhom.selection import Rule, Scores
 
-# As in `towhom.models.crosstalk`, which cannot be imported without torch.
-_EMBEDDING_SCALE = 0.3
-_ADDED = 0.02
-_LARGEST = 8.0
-
 
 class Crosstalk(NumpySelector):
     """Pairs of one question after the other, all that depends on an utterance alone computed once for it.
@@ -57,27 +52,21 @@ class Crosstalk(NumpySelector):
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
         """The weights that there must be."""
         d, e, c = settings.dimensions, settings.evidence, settings.content
-        roles, matches = evidence.ROLES, settings.towers + 1 + len(evidence.PAIR_FEATURES)
-        sums = 3 * e + 2 * settings.strongest + len(evidence.ADDRESSEE_FEATURES) + c
+        roles, sizes = evidence.ROLES, evidence.sizes(settings)
         return {
             "towers": (2 * settings.towers, d, d),
             "temperature": (1,),
             "content": (d, 2 * c),
             "content_bias": (2 * c,),
             "roles": (roles, settings.positions, e),
-            "turns": (
-                roles,
-                len(evidence.MESSAGE_FEATURES)
-                + len(evidence.LINKS) * (settings.towers + 1 + len(evidence.LINK_FEATURES)),
-                e,
-            ),
-            "matches": (roles, matches, e),
+            "turns": (roles, sizes.turns, e),
+            "matches": (roles, sizes.matches, e),
             "says": (2, c, e),
             "second": (e, e),
             "second_bias": (e,),
             "strongest": (e, settings.strongest),
             "strongest_bias": (settings.strongest,),
-            "pair": (sums, settings.hidden),
+            "pair": (sizes.sums, settings.hidden),
             "pair_bias": (settings.hidden,),
             "pair_out": (settings.hidden,),
             "prior": (d + len(evidence.RESPONSE_FEATURES), settings.prior),
@@ -89,11 +78,8 @@ class Crosstalk(NumpySelector):
     def encode_utterances(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Array:
         """(U, H) See the class."""
         w, d = self._weights, self.settings.dimensions
-        bags = np.zeros((len(offsets) - 1, d), np.float32)
-        some = np.flatnonzero(np.diff(offsets))
-        if len(some):
-            bags[some] = np.add.reduceat(self.vectors[tokens], offsets[:-1][some], axis=0)
-        e = _unit(bags, 1e-3) * np.float32(_EMBEDDING_SCALE * sqrt(d))
+        bags = evidence.summed(self.vectors[tokens], offsets)
+        e = _unit(bags, 1e-3) * np.float32(evidence.EMBEDDING_SCALE * sqrt(d))
         sides = np.concatenate([e @ self._towers, e], axis=1).reshape(len(e), self._sides, d)
         towers = _unit(sides, 1e-12).reshape(len(e), self._sides * d) * self._root
         says = np.tanh(e @ w["content"] + w["content_bias"])
@@ -179,13 +165,12 @@ class Crosstalk(NumpySelector):
         people = found.by.shape[0]
         by, to = found.by[:, there], found.to[:, there]
         columns = [_over(by, roled[:, :, 1]), _over(to, roled[:, :, 2])]
-        apart = roled[:, :, 0]
-        columns.append((apart.sum(axis=0)[None] - _over(by + to, apart)) / np.float32(5))
+        columns.append(_over(1 - by - to, roled[:, :, 0]) / np.float32(5))
         for whose, role in ((by, 1), (to, 2)):
             strength = roled[:, :, role].reshape(-1, units) @ w["strongest"] + w["strongest_bias"]
-            odds = np.exp(strength.clip(-_LARGEST, _LARGEST))
+            odds = np.exp(strength.clip(-evidence.LARGEST, evidence.LARGEST))
             odds = odds.reshape(len(there), count, self.settings.strongest)
-            columns.append(np.log(_over(whose, odds) + np.float32(_ADDED)))
+            columns.append(np.log(_over(whose, odds) + np.float32(evidence.ADDED)))
         said = responses[candidates]
         columns += [found.addressees, np.broadcast_to(said, (people, *said.shape))]
         sums = np.concatenate(columns, axis=2).reshape(people * count, -1)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
 from towhom.errors import TrainingError
 from towhom.evaluation.addressees import Outcome, describe_addressees, follow_logs, follow_model
@@ -148,14 +147,7 @@ def _pairs(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
     """(S, pairs) Logarithmic scores of all pairs of the dev samples; whether the best is right; documents."""
     samples = corpus.samples_of(Split.DEV)
-    batcher = Batcher(
-        corpus,
-        context=saved.context,
-        candidates=candidates,
-        max_words=saved.max_words,
-        words=words,
-        letters=saved.model.letters,
-    )
+    batcher = saved.model.batcher(corpus, context=saved.context, candidates=candidates, words=words)
     rows, right = [], []
     for start in range(0, len(samples), _BATCH):
         part = samples[start : start + _BATCH]
