@@ -47,6 +47,8 @@ VARIANTS = {
     "fixed-words": Variant({"words_rate": 1e-9}),
     "listed-candidates": Variant(training={"drawn": "listed"}),
     "one-false": Variant(training={"false": 1}),
+    "narrow": Variant({"towers": 1, "content": 8, "evidence": 24, "strongest": 4, "hidden": 32}),
+    "wide": Variant({"towers": 6, "content": 32, "evidence": 96, "strongest": 16, "hidden": 128}),
     "context-30": Variant({"positions": 30}, {"context": 30}),
 }
 
