@@ -37,7 +37,7 @@ VERSION = 1
 CONFIG, WEIGHTS, WORDS, TRAINING, CARD = (
     "config.json", "model.safetensors", "vocab.json", "training.json", "README.md",
 )  # fmt: skip
-_VECTORS, _SCALES, _LIVE = "vectors", "vectors.scale", "live."
+_VECTORS, _SCALES, _LIVE, _THREADS = "vectors", "vectors.scale", "live.", "threads."
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ class SavedModel:
     live: dict[str, Any] = field(default_factory=dict)
     """What sessions need besides: calibration, and how addressees are ranked."""
     live_weights: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    thread_weights: dict[str, dict[str, NDArray[np.float32]]] = field(default_factory=dict)
+    """What pulls conversations apart, by stage."""
 
     @cached_property
     def runtime(self) -> NumpySelector:
@@ -121,6 +123,8 @@ def write_model(folder: str | Path, saved: SavedModel, *, compact: bool = False,
     }
     arrays: dict[str, NDArray[Any]] = {**saved.weights}
     arrays |= {f"{_LIVE}{name}": value for name, value in saved.live_weights.items()}
+    for stage, weights in saved.thread_weights.items():
+        arrays |= {f"{_THREADS}{stage}.{name}": value for name, value in weights.items()}
     if compact:
         arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.vocabulary.matrix)
     else:
@@ -175,7 +179,10 @@ def load_model(folder: str | Path) -> SavedModel:
     except (SafetensorError, OSError) as error:
         raise ModelFormatError(f"{folder / WEIGHTS}: the weights cannot be read ({error})") from error
     vocabulary = _vocabulary(folder, arrays)
-    live = {name.removeprefix(_LIVE): arrays.pop(name) for name in list(arrays) if name.startswith(_LIVE)}
+    live, threads = _taken(arrays, _LIVE), dict[str, dict[str, NDArray[Any]]]()
+    for name, value in _taken(arrays, _THREADS).items():
+        stage, _, rest = name.partition(".")
+        threads.setdefault(stage, {})[rest] = value
     try:
         saved = SavedModel(
             system=config["system"],
@@ -188,6 +195,7 @@ def load_model(folder: str | Path) -> SavedModel:
             training=read_training(folder),
             live=config.get("live", {}),
             live_weights=live,
+            thread_weights=threads,
         )
     except KeyError as error:
         raise ModelFormatError(f"{folder / CONFIG}: there is no {error} in it") from error
@@ -211,6 +219,11 @@ def read_training(folder: Path) -> dict[str, Any]:
     """How the model of a folder was trained, as far as it says so."""
     found = _read_json(folder / TRAINING) if (folder / TRAINING).is_file() else {}
     return found if isinstance(found, dict) else {}
+
+
+def _taken(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """The arrays whose names have a prefix, without it; they are taken out."""
+    return {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
 
 
 def _vocabulary(folder: Path, arrays: dict[str, NDArray[Any]]) -> ModelVocabulary:
@@ -247,13 +260,20 @@ def _check_shapes(path: Path, saved: SavedModel) -> None:
     ]
     problems += [
         f"{name} has type {value.dtype}, expected float32"
-        for name, value in (saved.weights | saved.live_weights).items()
+        for name, value in _all_weights(saved).items()
         if value.dtype != np.float32
     ]
     if problems:
         raise ModelFormatError(
             f"{path}: the weights do not fit the configuration: {'; '.join(sorted(problems))}"
         )
+
+
+def _all_weights(saved: SavedModel) -> dict[str, NDArray[np.float32]]:
+    every = saved.weights | saved.live_weights
+    for weights in saved.thread_weights.values():
+        every |= weights
+    return every
 
 
 def _quantized(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

@@ -15,7 +15,7 @@ from tests.models.systems import SIZES
 from towhom.chat import Message
 from towhom.live import Model, Session
 from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, REACH, Features, Said
-from towhom.live.people import REMEMBERED
+from towhom.people import REMEMBERED
 
 
 def message(number: int) -> Message:

@@ -120,7 +120,7 @@ class TestPairProbabilities:
 
 class TestNoTorch:
     @pytest.mark.parametrize(
-        "module", ["live", "live.model", "live.session", "live.people", "live.addressees"]
+        "module", ["live", "live.model", "live.session", "people", "threads", "live.addressees"]
     )
     def test_modules(self, module: str) -> None:
         assert "torch" not in loaded_by(f"import towhom.{module}")

@@ -24,7 +24,6 @@ from towhom.models.evidence import (
     LINKS,
     MESSAGE_FEATURES,
     PAIR_FEATURES,
-    PIECE_WEIGHTS,
     RESPONSE_FEATURES,
     ROLES,
     Evidence,
@@ -32,7 +31,7 @@ from towhom.models.evidence import (
     count,
     gather,
 )
-from towhom.text.pieces import pieces
+from towhom.text.pieces import PIECE_WEIGHTS, pieces
 from towhom.text.vocabulary import ModelVocabulary
 
 CANDIDATES = 3

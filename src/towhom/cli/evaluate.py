@@ -47,11 +47,11 @@ _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
 @click.option("--against", metavar="MODEL", help="Another model, to compare with on the same samples.")
 @click.option(
     "--task",
-    type=click.Choice(["selection", "addressee"]),
+    type=click.Choice(["selection", "addressee", "threads"]),
     default="selection",
     show_default=True,
-    help="Select addressee and response; or tell of messages as they come whom they address "
-    "(--data: logs with reply links, NAME.txt and NAME.links).",
+    help="Select addressee and response; or tell of messages as they come whom they address, or which "
+    "they answer (--data: logs with reply links, NAME.txt and NAME.links).",
 )
 @click.option("--figures", type=FOLDER, help="Write figures of the addressee task to this folder.")
 @record_option
@@ -71,17 +71,24 @@ def evaluate(
     """Measure MODEL: a folder that `towhom train` made, or `default`, the model that comes with towhom.
 
     Baselines by name: chance, recent-tfidf, direct-recent-tfidf; for the task addressee, nobody,
-    previous-speaker, addressed-me-last.
+    previous-speaker, addressed-me-last; for threads, previous-message, addressee-else-own-last,
+    within-minutes.
 
     Accuracies are in percent; intervals are of 95 % by resampling documents.
     """
-    if task == "addressee":
+    if task != "selection":
         given = {"--context": context, "--candidates": candidates, "--rule": rule, "--against": against}
         if unused := [name for name, value in given.items() if value is not None]:
-            raise click.UsageError(f"the task addressee has no use for {', '.join(unused)}")
+            raise click.UsageError(f"the task {task} has no use for {', '.join(unused)}")
+    if task == "addressee":
         from towhom.cli.addressee_task import evaluate_addressees
 
         evaluate_addressees(system, data, as_json=as_json, figures=figures, out=out)
+        return
+    if task == "threads" and figures is None:
+        from towhom.cli.thread_task import evaluate_threads
+
+        evaluate_threads(system, data, as_json=as_json, out=out)
         return
     if figures is not None:
         raise click.UsageError(

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import as_file, files
 from math import exp
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.corpus.vocabulary import NAME
+from towhom.chat import Message
 from towhom.errors import ModelFormatError
+from towhom.lexicon import Lexicon
 from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Said
 from towhom.live.calibration import Calibration
 from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
 from towhom.selection import Scores
-from towhom.text.vocabulary import UNKNOWN_ID
+from towhom.threads import Placed, Threader, place_channels
+from towhom.threads.network import Network
 
 
 class Model:
@@ -33,33 +34,43 @@ class Model:
         self.saved = saved
         self.context = saved.context
         self.runtime = saved.runtime
-        self.word_ids = saved.vocabulary.places
-        self.unknown_id = UNKNOWN_ID
-        self.name_id = self.word_ids.get(NAME, UNKNOWN_ID)
-        # The words come in the order of their frequency: what is rare tells more.
-        scale = np.log1p(len(self.word_ids) + 1)
-        self.word_weights = {
-            word: float(weight)
-            for word, weight in zip(
-                saved.vocabulary.words, np.log1p(np.arange(1, len(self.word_ids) + 1)) / scale, strict=True
-            )
-        }
+        self.lexicon = Lexicon(saved.vocabulary, saved.max_words)
         self._pairs = Calibration(**saved.live.get("pairs", {}))
         self._addressees = Calibration(**saved.live.get("addressees", {}))
         self._named = float(saved.live.get("named", 1.0))
         self._ranker: AddresseeRanker | None = None
         if saved.live_weights:
             self._ranker = AddresseeRanker(saved.live_weights)
+        self._threads = {stage: Network(weights) for stage, weights in saved.thread_weights.items()}
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """Of the words: token ids mean the same in two models that have the same."""
-        words = "\n".join(self.saved.vocabulary.words).encode("utf-8", "replace")
-        return blake2b(words, digest_size=8).hexdigest()
+    def threader(self, state: Any = None) -> Threader:
+        """A channel whose messages are placed in conversations as they come.
 
-    def session(self) -> Session:
-        """A new channel."""
-        return Session(self)
+        Args:
+            state: Of a threader, to go on where it was; None for a new channel.
+
+        Raises:
+            ModelFormatError: The model does not know how.
+            SessionError: The state is none.
+        """
+        if not self._threads:
+            reason = "this model places no messages in conversations; `towhom package` makes one that does"
+            raise ModelFormatError(reason)
+        threader = Threader(self, self._threads)
+        if state is not None:
+            threader.resume(state)
+        return threader
+
+    def threads(self, messages: Iterable[Message]) -> Iterator[Placed]:
+        """Messages with what they answer and their conversation, in order; any number, in bounded memory."""
+        return place_channels(self.threader, messages)
+
+    def session(self, state: Any = None) -> Session:
+        """A new channel, or one that goes on where the `state` of a session was."""
+        session = Session(self)
+        if state is not None:
+            session.resume(state)
+        return session
 
     def rank(self, found: Features, said: Said, model: Mapping[str, ModelScores]) -> NDArray[np.float64]:
         """(N + 1,) How likely each candidate is meant, and last, nobody in particular.

@@ -22,9 +22,8 @@ from towhom.errors import SessionError
 from towhom.files import atomic_file
 from towhom.live.addressees import NO_PIECES, NO_TOKENS, REACH, Features, ModelScores, Said, features
 from towhom.live.answers import Addressee, How, Observation, Selection, Verdict
-from towhom.live.people import People
 from towhom.live.reasons import reason_for
-from towhom.text.pieces import pieces_of
+from towhom.people import NAME_LIKE, People
 from towhom.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ _LONGEST = 4000
 """Characters of a message that are kept: far more than the words that a model reads."""
 _LARGEST = 50.0
 """Scores are cut off there, within what `exp` can take; those of a trained model are far from it."""
-_NAME_LIKE = 0.7
-"""A name is recognised inside a text only if it is no more common a word than this."""
 _TELLING = 0.4
 """Words with less weight than this are in every other message."""
 
@@ -156,10 +153,15 @@ class Session:
             known = {each.lower(): each for each in (*self.people.names, *self.people.introduced)}
         return [known[each] for each in get_close_matches(name.lower(), known, n=3, cutoff=0.5)]
 
+    def state(self) -> dict[str, Any]:
+        """What the session knows, as JSON can hold it: the last messages, and the names."""
+        with self._lock:
+            return self._state()
+
     def save(self, path: str | Path) -> None:
-        """Write what the session knows to a small file: the last messages, and the names."""
-        with self._lock, atomic_file(Path(path), "w") as file:
-            json.dump(self._state(), file)
+        """Write what the session knows to a small file."""
+        with atomic_file(Path(path), "w") as file:
+            json.dump(self.state(), file)
 
     def restore(self, path: str | Path) -> None:
         """Go on where `save` was; what the session knew is replaced.
@@ -170,16 +172,28 @@ class Session:
         path = Path(path)
         try:
             state = json.loads(path.read_text("utf-8"))
-            if not isinstance(state, dict) or state.get("format") != FORMAT:
-                raise SessionError(f"{path}: this is not the state of a session")
-            if state.get("version") != VERSION:
-                raise SessionError(
-                    f"{path}: the session has format version {state.get('version')}, expected {VERSION}"
-                )
-            fresh = Session(self.model)
-            fresh._restore(state)
         except _UNREADABLE as error:
             raise SessionError(f"{path}: the state cannot be read ({error!r})") from error
+        try:
+            self.resume(state)
+        except SessionError as error:
+            raise SessionError(f"{path}: {error}") from error
+
+    def resume(self, state: Any) -> None:
+        """Go on where `state` was; what the session knew is replaced.
+
+        Raises:
+            SessionError: It is not what `state` gave.
+        """
+        if not isinstance(state, dict) or state.get("format") != FORMAT:
+            raise SessionError("this is not the state of a session")
+        if state.get("version") != VERSION:
+            raise SessionError(f"the session has format version {state.get('version')}, expected {VERSION}")
+        fresh = Session(self.model)
+        try:
+            fresh._restore(state)
+        except _UNREADABLE as error:
+            raise SessionError(f"the state cannot be read ({error!r})") from error
         with self._lock:
             self.people, self._past, self._last = fresh.people, fresh._past, fresh._last
 
@@ -197,23 +211,16 @@ class Session:
         return said
 
     def _tokenize(self, said: Said) -> None:
-        vocabulary, weight = self.model.word_ids, self.model.word_weights
-        words = tokenize(said.text)
-        limit = self.model.runtime.max_words
-        is_name, unknown, name = self.people.is_name, self.model.unknown_id, self.model.name_id
-        first = words if limit is None else words[:limit]
-        said.tokens = np.array(
-            [vocabulary.get(word) or (name if is_name(word) else unknown) for word in first], np.int32
-        )
+        lexicon, is_name, words = self.model.lexicon, self.people.is_name, tokenize(said.text)
+        said.tokens = lexicon.tokens(words, is_name)
         if self.model.runtime.letters:
-            seen = (word for word in first if word in vocabulary or not is_name(word))
-            said.pieces = np.array(pieces_of(seen), np.uint32)
+            said.pieces = lexicon.pieces(words, is_name)
             said.names = tuple(
                 word
                 for word in dict.fromkeys(words)
-                if len(word) >= SHORTEST and not 0 < vocabulary.get(word, 0) <= COMMON_WORDS
+                if len(word) >= SHORTEST and not 0 < lexicon.ids.get(word, 0) <= COMMON_WORDS
             )
-        said.words = tuple(dict.fromkeys(word for word in words if weight.get(word, 1.0) > _TELLING))
+        said.words = tuple(dict.fromkeys(word for word in words if lexicon.weight(word) > _TELLING))
         said.question = "?" in words
 
     def _encode(self, messages: list[Said]) -> None:
@@ -299,8 +306,8 @@ class Session:
         before, given = self.model.runtime.addressee_scores(questions, _states(utterances))
         before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
         model = dict(zip(names[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
-        weight = self.model.word_weights
-        rare = [word for word in said.words if weight.get(word, 1.0) > _NAME_LIKE]
+        lexicon = self.model.lexicon
+        rare = [word for word in said.words if lexicon.weight(word) > NAME_LIKE]
         mentioned = self.people.mentioned(said.words, rare) - {said.speaker}
         found = features(
             self._past,
@@ -308,7 +315,7 @@ class Session:
             model=model,
             mentioned=mentioned,
             others=tuple(self.people.introduced),
-            weight=weight,
+            weight=lexicon.weights,
         )
         return found, self.model.rank(found, said, model)
 
@@ -323,7 +330,7 @@ class Session:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "vocabulary": self.model.fingerprint,
+            "vocabulary": self.model.lexicon.fingerprint,
             "names": list(self.people.names),
             "introduced": {name: list(aliases) for name, aliases in self.people.introduced.items()},
             "messages": [
@@ -352,7 +359,7 @@ class Session:
             self.people.introduce(name, aliases)
         for name in state["names"]:
             self.people.heard(name)
-        same_words = state["vocabulary"] == self.model.fingerprint
+        same_words = state["vocabulary"] == self.model.lexicon.fingerprint
         first = len(state["messages"]) - self.model.context
         for place, each in enumerate(state["messages"]):
             said = Said(

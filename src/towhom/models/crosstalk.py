@@ -28,6 +28,7 @@ from towhom.models import evidence
 from towhom.models.configs import CrosstalkConfig, FalseAddressee
 from towhom.models.neural import NeuralSelector
 from towhom.selection import Rule, Scores
+from towhom.text.pieces import PIECE_WEIGHTS
 
 
 class Inputs(NamedTuple):
@@ -107,7 +108,7 @@ class Crosstalk(NeuralSelector):
         self.prior_bias = nn.Parameter(torch.empty(config.prior))
         self.prior_out = nn.Parameter(torch.empty(config.prior))
         # Counted, not learned: how much it tells to have a piece of a word in common.
-        self.register_buffer("piece_weights", torch.ones(evidence.PIECE_WEIGHTS))
+        self.register_buffer("piece_weights", torch.ones(PIECE_WEIGHTS))
 
     def init_weights(self, generator: torch.Generator) -> None:
         """Towers begin near the identity: at first, messages go together that have the same words."""

@@ -17,12 +17,9 @@ from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions
 from towhom.corpus import Corpus
 from towhom.corpus.vocabulary import SPECIAL
 from towhom.models.configs import CrosstalkConfig
-from towhom.text.pieces import pieces
+from towhom.text.pieces import PIECE_WEIGHTS, pieces
 
 Array = NDArray[np.float32]
-
-PIECE_WEIGHTS = 1 << 16
-"""Weights of pieces are kept by so many values of their hash."""
 
 EMBEDDING_SCALE = 0.3
 """Embeddings of utterances have this root mean square."""

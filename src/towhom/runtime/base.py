@@ -52,8 +52,14 @@ class NumpySelector(Selector):
         """
 
     def embedding(self, utterance: Array) -> Array:
-        """(H',) What others may want to know of an encoded utterance."""
+        """(..., H') What others may want to know of an encoded utterance."""
         return utterance
+
+    def sides(self, utterances: Array) -> tuple[Array, Array]:
+        """(U, K, D), (U, K, D) Utterances as what is answered and as answers: K products say how they fit."""
+        length = np.sqrt((utterances * utterances).sum(axis=1, keepdims=True))
+        alike = (utterances / np.maximum(length, np.float32(1e-6)))[:, None]
+        return alike, alike
 
     def score_many(self, questions: Questions) -> Scores:
         """Probabilities for a batch of questions."""

@@ -14,6 +14,7 @@ from towhom.batching import Questions
 from towhom.models import evidence
 from towhom.runtime.base import Array, NumpySelector
 from towhom.selection import Rule, Scores
+from towhom.text.pieces import PIECE_WEIGHTS
 
 
 class Crosstalk(NumpySelector):
@@ -72,7 +73,7 @@ class Crosstalk(NumpySelector):
             "prior": (d + len(evidence.RESPONSE_FEATURES), settings.prior),
             "prior_bias": (settings.prior,),
             "prior_out": (settings.prior,),
-            "piece_weights": (evidence.PIECE_WEIGHTS,),
+            "piece_weights": (PIECE_WEIGHTS,),
         }
 
     def encode_utterances(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Array:
@@ -88,8 +89,13 @@ class Crosstalk(NumpySelector):
         return np.concatenate([towers, says, message @ w["says"][0], response @ w["says"][1], prior], axis=1)
 
     def embedding(self, utterance: Array) -> Array:
-        """(2 x content,) What it says."""
-        return utterance[self._parts[1].start : self._parts[2].stop]
+        """(..., 2 x content) What it says."""
+        return utterance[..., self._parts[1].start : self._parts[2].stop]
+
+    def sides(self, utterances: Array) -> tuple[Array, Array]:
+        """(U, K, D), (U, K, D) By tower, and as they are."""
+        towers = utterances[:, self._parts[0]].reshape(len(utterances), self._sides, self.settings.dimensions)
+        return towers[:, self._heard] * self._sign, towers[:, self._answers]
 
     def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
         """Probabilities for a batch of questions."""

@@ -15,6 +15,9 @@ from zlib import crc32
 MOST = 4
 """Pieces of a word that count: a link has dozens."""
 
+PIECE_WEIGHTS = 1 << 16
+"""How much it tells to have a piece in common is kept by so many values of its hash."""
+
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _ENDINGS = ("ing", "ed", "er")
 _SHORTEST, _LONGEST = 3, 7

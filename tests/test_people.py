@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from towhom.live import people as module
-from towhom.live.people import REMEMBERED, People
+from towhom import people as module
+from towhom.people import REMEMBERED, People
 
 
 @pytest.fixture

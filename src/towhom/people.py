@@ -12,6 +12,9 @@ from towhom.corpus.vocabulary import name_parts
 REMEMBERED = 1000
 """People who are known by name: more than speak in a day of the busiest channels."""
 
+NAME_LIKE = 0.7
+"""A name is recognised inside a text only if, as a word, it tells more than this."""
+
 _ONE_WORD = prefix_pattern([])
 _SEPARATOR = re.compile(r"\s*[:,;]\s+(?=\S)")
 

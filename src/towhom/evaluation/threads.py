@@ -1,0 +1,200 @@
+"""How well conversations are pulled apart, measured as by Kummerfeld et al. (ACL 2019).
+
+Links are compared as pairs of lines; a line that starts a conversation is linked with itself. Conversations
+are what links hold together, those of all logs in one count. Only annotated lines count: of what comes
+before them, a link to it is right or wrong, and two lines that answer the same of it are in one
+conversation, but it is itself in none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, log2
+from typing import Any
+
+import numpy as np
+
+from towhom.chat import Message
+from towhom.evaluation.calibration import reliability
+from towhom.evaluation.reply_links import LinkedLog
+from towhom.extras import require
+from towhom.threads import Placed
+
+Links = Mapping[int, frozenset[int]]
+"""By line, the lines that it answers; its own if it starts a conversation."""
+Follow = Callable[[Sequence[Message]], Iterable[Placed]]
+"""Places the lines of one log."""
+
+
+def clusters(links: Links) -> list[frozenset[int]]:
+    """The conversations of annotated lines."""
+    parent: dict[int, int] = {}
+
+    def root(line: int) -> int:
+        parent.setdefault(line, line)
+        while parent[line] != line:
+            parent[line] = parent[parent[line]]
+            line = parent[line]
+        return line
+
+    for line, answered in links.items():
+        for other in answered:
+            parent[root(other)] = root(line)
+    found: dict[int, set[int]] = {}
+    for line in links:
+        found.setdefault(root(line), set()).add(line)
+    return [frozenset(each) for each in found.values()]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Precision, recall and F1, in percent."""
+
+    precision: float
+    recall: float
+    f1: float
+
+    @classmethod
+    def of(cls, right: int, said: int, true: int) -> Share:
+        """What was right, of what was said, and of what is true."""
+        precision, recall = 100 * right / said if said else 0.0, 100 * right / true if true else 0.0
+        return cls(precision, recall, 2 * precision * recall / (precision + recall) if right else 0.0)
+
+
+def link_scores(true: Sequence[Links], said: Sequence[Links]) -> Share:
+    """Of links, in some logs."""
+    pairs = [
+        [{(line, other) for line, answered in links.items() for other in answered} for links in logs]
+        for logs in (true, said)
+    ]
+    right = sum(len(a & b) for a, b in zip(*pairs, strict=True))
+    return Share.of(right, sum(map(len, pairs[1])), sum(map(len, pairs[0])))
+
+
+def exact_matches(true: Sequence[Links], said: Sequence[Links]) -> Share:
+    """Of whole conversations, those of one message left out."""
+    found = [[{each for each in clusters(links) if len(each) > 1} for links in logs] for logs in (true, said)]
+    right = sum(len(a & b) for a, b in zip(*found, strict=True))
+    return Share.of(right, sum(map(len, found[1])), sum(map(len, found[0])))
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How the conversations of two annotations of the same lines overlap."""
+
+    both: list[int]
+    """Lines that two conversations have in common, of each two that have any."""
+    first: list[int]
+    """Sizes of the conversations of one annotation, and"""
+    second: list[int]
+    """of the other."""
+    matched: int
+    """Lines in common, if each conversation is matched with at most one, as well as possible."""
+
+    @property
+    def variation(self) -> float:
+        """One minus the variation of information, scaled to its largest possible value, in percent."""
+        lines = sum(self.first)
+        if lines < 2:
+            return 100.0
+        between = 2 * _entropy(self.both) - _entropy(self.first) - _entropy(self.second)
+        return 100 * (1 - between / log2(lines))
+
+    @property
+    def one_to_one(self) -> float:
+        """Lines in conversations that are matched with each other, in percent."""
+        return 100 * self.matched / max(sum(self.first), 1)
+
+    @property
+    def rand(self) -> float:
+        """The adjusted Rand index, in percent: 0 by chance, 100 if they are the same."""
+        pairs = comb(sum(self.first), 2)
+        both, first, second = (sum(comb(n, 2) for n in each) for each in (self.both, self.first, self.second))
+        chance = first * second / pairs if pairs else 0.0
+        most = (first + second) / 2
+        return 100.0 if most == chance else 100 * (both - chance) / (most - chance)
+
+
+def overlap(true: Sequence[Links], said: Sequence[Links]) -> Overlap:
+    """Of the conversations of some logs.
+
+    Raises:
+        MissingExtraError: SciPy, which matches conversations, is not installed.
+        ValueError: Not the same lines are annotated.
+    """
+    optimize = require("scipy.optimize", extra="train", purpose="matching conversations")
+    both, first, second = list[int](), list[int](), list[int]()
+    matched = 0
+    for mine, theirs in zip(true, said, strict=True):
+        if mine.keys() != theirs.keys():
+            raise ValueError("the two do not annotate the same lines")
+        rows, columns = clusters(mine), clusters(theirs)
+        column_of = {line: place for place, each in enumerate(columns) for line in each}
+        common = np.zeros((len(rows), len(columns)), np.int64)
+        for place, each in enumerate(rows):
+            for column, count in Counter(column_of[line] for line in each).items():
+                common[place, column] = count
+        matched += int(common[optimize.linear_sum_assignment(common, maximize=True)].sum())
+        both += common[common > 0].tolist()
+        first += map(len, rows)
+        second += map(len, columns)
+    return Overlap(both, first, second, matched)
+
+
+def follow_logs(
+    follow: Follow, logs: Iterable[LinkedLog], *, progress: Callable[[str], None] = lambda name: None
+) -> list[dict[int, Placed]]:
+    """What is said of the annotated lines of logs, each from its beginning. Lines that were not placed start.
+
+    Args:
+        follow: What is measured.
+        logs: The chats.
+        progress: Called with the name of each log when it is done.
+    """
+    found = []
+    for log in logs:
+        placed = {each.line: each for each in follow(log.lines) if each.line in log.links}
+        for line in log.links.keys() - placed.keys():
+            placed[line] = Placed(Message("", "", line=line), line, (line,), line, 1.0)
+        found.append(placed)
+        progress(log.name)
+    return found
+
+
+def describe_threads(logs: Sequence[LinkedLog], found: Sequence[Mapping[int, Placed]]) -> dict[str, Any]:
+    """All measures, in percent."""
+    true = [log.links for log in logs]
+    said = [{line: frozenset(each.replies_to) for line, each in placed.items()} for placed in found]
+    links, exact, together = link_scores(true, said), exact_matches(true, said), overlap(true, said)
+    sure = [
+        (each.probability, bool(links.get(line, frozenset()) & frozenset(each.replies_to)))
+        for links, placed in zip(true, found, strict=True)
+        for line, each in sorted(placed.items())
+        if each.message.speaker
+    ]
+    return {
+        "lines": sum(map(len, true)),
+        "links": _rounded(links),
+        "conversations": {
+            "variation_of_information": round(together.variation, 4),
+            "one_to_one": round(together.one_to_one, 4),
+            "exact_match": _rounded(exact),
+            "adjusted_rand_index": round(together.rand, 4),
+        },
+        "calibration": reliability(np.array([p for p, _ in sure]), np.array([right for _, right in sure])),
+    }
+
+
+def _rounded(share: Share) -> dict[str, float]:
+    return {
+        "precision": round(share.precision, 4),
+        "recall": round(share.recall, 4),
+        "f1": round(share.f1, 4),
+    }
+
+
+def _entropy(sizes: Sequence[int]) -> float:
+    total = sum(sizes)
+    return -sum(size / total * log2(size / total) for size in sizes)

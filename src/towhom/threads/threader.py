@@ -1,0 +1,248 @@
+"""Places messages in conversations, one at a time or many at once; the answers are the same."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from itertools import islice
+from math import isnan
+from typing import Any, Protocol
+
+import numpy as np
+
+from towhom.chat import Kind, Message
+from towhom.errors import SessionError
+from towhom.lexicon import Lexicon
+from towhom.runtime import NumpySelector
+from towhom.threads.hearing import REACH, SPOKEN, Heard, Hearing
+from towhom.threads.network import Network
+from towhom.threads.signals import Array, Likeness, compare, said, structure
+
+FORMAT, VERSION = "towhom-threads", 1
+CHUNK = 256
+"""Messages that are placed at once, where there are many."""
+_IDS = 10_000
+"""So many of the last messages can be answered by their identifier, however far back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A message and where it belongs. Messages are numbers: their line in the log, or else their order.
+
+    Args:
+        message: What was said.
+        line: Its own number.
+        replies_to: What it answers; its own number if it starts a conversation.
+        thread: The number of the message that started the conversation.
+        probability: How likely that is: of the answer, or of the start.
+    """
+
+    message: Message
+    line: int
+    replies_to: tuple[int, ...]
+    thread: int
+    probability: float
+
+    @property
+    def starts(self) -> bool:
+        """Whether it starts a conversation."""
+        return self.replies_to == (self.line,)
+
+
+class Knows(Protocol):
+    """What a model must know to follow threads."""
+
+    lexicon: Lexicon
+    runtime: NumpySelector
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a message is, for those that answer it."""
+
+    order: int
+    line: int
+    thread: int = -1
+    first_thread: int = -1
+    """Its conversation at first sight."""
+
+
+class Threader:
+    """Follows one channel. Memory is bounded, however long it is.
+
+    Args:
+        model: Whose words and similarities are used.
+        networks: By stage; see `STAGES`.
+    """
+
+    def __init__(self, model: Knows, networks: Mapping[str, Network]) -> None:
+        self._model = model
+        self._networks = networks
+        self._hearing = Hearing(model.lexicon)
+        self._heard: list[Heard] = []
+        self._places: list[_Place] = []
+        self._sides: Array | None = None
+        self._by_id: dict[str, _Place] = {}
+        self._lines = 0
+
+    def place(self, message: Message) -> Placed:
+        """Where the next message belongs."""
+        return self.place_all([message])[0]
+
+    def place_all(self, messages: Sequence[Message]) -> list[Placed]:
+        """Where the next messages belong, each as if the later ones were not there."""
+        chunks = (messages[start : start + CHUNK] for start in range(0, len(messages), CHUNK))
+        return [placed for chunk in chunks for placed in self._place(chunk)]
+
+    def state(self) -> dict[str, Any]:
+        """What is known of the channel, as JSON can hold it; `resume` goes on from there."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "vocabulary": self._model.lexicon.fingerprint,
+            "lines": self._lines,
+            "hearing": self._hearing.state(),
+            "heard": [
+                {
+                    **asdict(heard),
+                    "time": None if isnan(heard.time) else heard.time,
+                    "tokens": heard.tokens.tolist(),
+                    "pieces": heard.pieces.tolist(),
+                }
+                for heard in self._heard
+            ],
+            "places": [astuple(place) for place in self._places],
+            "by_id": {name: astuple(place) for name, place in self._by_id.items()},
+        }
+
+    def resume(self, state: Any) -> None:
+        """Go on where `state` was; what the threader knew is replaced.
+
+        Raises:
+            SessionError: It is not what `state` gave, or that of a model with other words.
+        """
+        if not isinstance(state, dict) or (state.get("format"), state.get("version")) != (FORMAT, VERSION):
+            raise SessionError(f"this is not the state of a threader, of format version {VERSION}")
+        if state.get("vocabulary") != self._model.lexicon.fingerprint:
+            raise SessionError("the state is of a model that knows other words; start the channel anew")
+        fresh = Threader(self._model, self._networks)
+        try:
+            fresh._restore(state)
+        except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            raise SessionError(f"the state cannot be read ({error!r})") from error
+        self.__dict__ = fresh.__dict__
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._lines = int(state["lines"])
+        self._hearing.resume(state["hearing"])
+        for each in state["heard"]:
+            changed = {
+                "time": float("nan") if each["time"] is None else float(each["time"]),
+                "mentions": tuple(map(int, each["mentions"])),
+                "tokens": np.array(each["tokens"], np.int32),
+                "pieces": np.array(each["pieces"], np.uint32),
+            }
+            self._heard.append(Heard(**{**each, **changed}))
+        self._places = [_Place(*map(int, each)) for each in state["places"]]
+        places = {place.order: place for place in self._places}
+        for name, each in state["by_id"].items():
+            self._by_id[name] = places.get(each[0]) or _Place(*map(int, each))
+        if len(self._heard) != len(self._places):
+            raise ValueError("messages and places differ in number")
+        if self._heard:
+            self._compared(0)
+
+    def _place(self, messages: Sequence[Message]) -> Iterator[Placed]:
+        lines, heard = [], []
+        for message in messages:
+            lines.append(self._lines if message.line is None else message.line)
+            self._lines += 1
+            if message.kind is Kind.RENAME:
+                self._hearing.rename(message.speaker, message.text)
+            elif message.kind in SPOKEN:
+                heard.append((message, lines[-1], self._hearing.hear(message)))
+        found = iter(self._place_heard(heard) if heard else ())
+        for message, line in zip(messages, lines, strict=True):
+            yield next(found) if message.kind in SPOKEN else Placed(message, line, (line,), line, 1.0)
+
+    def _place_heard(self, new: list[tuple[Message, int, Heard]]) -> list[Placed]:
+        first = len(self._heard)
+        self._heard += [heard for _, _, heard in new]
+        orders = range(self._hearing.count - len(new), self._hearing.count)
+        self._places += [_Place(order, line) for order, (_, line, _) in zip(orders, new, strict=True)]
+        for place, (message, _, _) in zip(self._places[first:], new, strict=True):
+            if message.id is not None:
+                self._by_id[message.id] = place
+        alike = self._compared(first)
+        signals = compare(said(self._heard), alike, self._model.lexicon.piece_weights, first)
+        likely = self._networks["first"](signals)
+        answered = [
+            self._answered(message, place)
+            for (message, _, _), place in zip(new, self._places[first:], strict=True)
+        ]
+        self._first_sight(likely, answered, first)
+        pairs = np.concatenate([signals.pairs, structure(said(self._heard), first, likely)], axis=2)
+        likely = self._networks["second"](signals._replace(pairs=pairs))
+        result = []
+        for row, ((message, line, _), known) in enumerate(zip(new, answered, strict=True)):
+            place, best = self._places[first + row], int(likely[row].argmax())
+            parent = known or (self._places[first + row - 1 - best] if best < REACH else place)
+            place.thread = line if parent is place else parent.thread
+            probability = 1.0 if known else float(likely[row, best])
+            result.append(Placed(message, line, (parent.line,), place.thread, probability))
+        self._forget()
+        return result
+
+    def _compared(self, first: int) -> Likeness:
+        """What the selector makes of the new messages, beside those within reach."""
+        runtime = self._model.runtime
+        tokens = [heard.tokens for heard in self._heard[first:]]
+        utterances = runtime.encode_utterances(np.concatenate(tokens), np.cumsum([0, *map(len, tokens)]))
+        heard, answers = runtime.sides(utterances)
+        if self._sides is not None:
+            heard = np.concatenate([self._sides, heard])
+        # A copy, since a view would keep all the others alive.
+        self._sides = heard[-REACH:].copy()
+        return Likeness(heard, answers, runtime.embedding(utterances))
+
+    def _answered(self, message: Message, place: _Place) -> _Place | None:
+        """What the platform says that a message answers."""
+        found = None if message.reply_to is None else self._by_id.get(message.reply_to)
+        return found if found is not None and found.order < place.order else None
+
+    def _first_sight(self, likely: Array, answered: list[_Place | None], first: int) -> None:
+        """Conversations as the first stage sees them."""
+        for row, (column, known) in enumerate(zip(likely.argmax(axis=1).tolist(), answered, strict=True)):
+            at = first + row
+            heard, place = self._heard[at], self._places[at]
+            back = column + 1 if known is None else place.order - known.order
+            if back <= REACH:
+                heard.answers(self._heard[at - back], back)
+            else:
+                heard.starts(place.order if known is None else known.first_thread)
+            place.first_thread = heard.thread
+
+    def _forget(self) -> None:
+        """What is out of reach."""
+        del self._heard[:-REACH], self._places[:-REACH]
+        while len(self._by_id) > _IDS:
+            del self._by_id[next(iter(self._by_id))]
+
+
+def place_channels(start: Callable[[], Threader], messages: Iterable[Message]) -> Iterator[Placed]:
+    """Where messages belong, in their order; each channel among them is followed for itself.
+
+    Args:
+        start: Makes a threader for a channel.
+        messages: Any number of them: they are taken a few at a time.
+    """
+    threaders = defaultdict[str | None, Threader](start)
+    source = iter(messages)
+    while chunk := list(islice(source, CHUNK)):
+        by_channel: dict[str | None, list[Message]] = {}
+        for message in chunk:
+            by_channel.setdefault(message.channel, []).append(message)
+        found = {name: iter(threaders[name].place_all(said)) for name, said in by_channel.items()}
+        for message in chunk:
+            yield next(found[message.channel])
