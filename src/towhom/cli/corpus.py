@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Table
 
 from towhom.chat import Kind
-from towhom.cli.options import FOLDER, LOGS, echo_json, kept_kinds, reading_options, show_report
+from towhom.cli.options import FOLDER, LOGS, echo_json, kept_kinds, model_option, reading_options, show_report
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Names, Split, SplitBy, build_corpus
 from towhom.corpus import build as building
 from towhom.corpus.stats import TOTAL, split_statistics, statistics_table
@@ -213,3 +213,45 @@ def export(folder: Path, out: Path) -> None:
 
     for path, rows in export_parquet(Corpus(folder), out).items():
         click.echo(f"{path}: {rows:,} rows")
+
+
+@corpus.command()
+@click.argument("folder", metavar="CORPUS", type=FOLDER)
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@model_option
+@click.option("--least", default=1, show_default=True, help="Leave out conversations of fewer messages.")
+@click.option(
+    "--workers", default=1, show_default=True, help="Processes; the file is the same for any number."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def disentangle(
+    folder: Path, out: Path, model: Path | None, least: int, workers: int, force: bool, quiet: bool
+) -> None:
+    """Pull the conversations of CORPUS apart, and write them to the file OUT as JSON lines.
+
+    One conversation a record. Given again after an interruption, the same command goes on where it was.
+    """
+    from towhom.live.disentangle import Done
+    from towhom.live.disentangle import disentangle as run
+
+    opened = Corpus(folder)
+    total, start = len(opened.messages.speaker), perf_counter()
+    console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
+    with _progress(console) as (bar, task):
+
+        def show(done: Done) -> None:
+            speed = done.messages / max(perf_counter() - start, 1e-9)
+            counts = (
+                f"{done.messages:,} messages, {done.conversations:,} conversations, {speed:,.0f} a second"
+            )
+            bar.update(task, completed=done.messages / max(total, 1), counts=counts)
+
+        try:
+            done = run(opened, out, model=model, workers=workers, least=least, replace=force, progress=show)
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted; the same command goes on where it was") from None
+    console.print(
+        f"{out}: {done.conversations:,} conversations of {done.documents:,} documents, "
+        f"{done.messages:,} messages, in {perf_counter() - start:.1f} s", markup=False,
+    )  # fmt: skip

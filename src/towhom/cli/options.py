@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
@@ -14,6 +16,7 @@ from rich.markup import escape
 from towhom import load
 from towhom.chat import Kind
 from towhom.errors import TowhomError
+from towhom.files import atomic_file
 from towhom.readers import READERS, Report
 
 if TYPE_CHECKING:
@@ -56,11 +59,16 @@ def _all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorate
 
 
-format_options = _all_of(
+log_options = _all_of(
     click.option(
         "--format", type=click.Choice(list(READERS)), help="The logs' format.  [default: found by looking]"
     ),
     click.option("--strict", is_flag=True, help="Stop at the first malformed line."),
+)
+"""How logs are read, where all lines are wanted."""
+
+format_options = _all_of(
+    log_options,
     click.option(
         "--keep",
         multiple=True,
@@ -72,6 +80,9 @@ format_options = _all_of(
 
 model_option = click.option(
     "--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]"
+)
+output_option = click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
 )
 record_option = click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run."
@@ -108,6 +119,21 @@ def show_report(report: Report, console: Console) -> None:
         counts.append(f"{report.redecoded:,} lines that are not UTF-8, read as Windows-1252")
     if counts:
         console.print(f"besides {report.kinds[Kind.MESSAGE]:,} messages: {', '.join(counts)}")
+
+
+@contextmanager
+def output(out: Path | None) -> Iterator[IO[str]]:
+    """Where results go: a file, which appears when it is complete, or standard output."""
+    if out is None:
+        yield sys.stdout
+    else:
+        with atomic_file(out, "w") as file:
+            yield file
+
+
+def encodable(text: str) -> str:
+    """Half a surrogate pair, which JSON can say and UTF-8 cannot, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def echo_json(value: Any) -> None:

@@ -35,8 +35,9 @@ def package(
 ) -> None:
     """Make of a trained MODEL one to run live, in the folder OUT: `towhom.load(OUT)`.
 
-    Word vectors are stored in 8 bits. A ranker of addressees is trained on human reply links, and all
-    probabilities are calibrated. training.json says how good it is, README.md what it is for.
+    Word vectors are stored in 8 bits. A ranker of addressees and what pulls conversations apart are trained
+    on human reply links, and probabilities are calibrated. training.json says how good it is, README.md what
+    it is for.
     """
     check_replaceable(out)
     if out.exists() and not force:
@@ -57,7 +58,9 @@ def package(
     def progress(name: str) -> None:
         nonlocal done
         done += 1
-        if done % 50 == 0 or done == config.rounds * len(train):
+        if done > config.rounds * len(train):
+            console.print(name, markup=False)
+        elif done % 50 == 0 or done == config.rounds * len(train):
             console.print(f"followed {done:,} of {config.rounds * len(train):,} chats", markup=False)
 
     measured = make_package(
@@ -73,5 +76,11 @@ def package(
     console.print(
         f"addressees: {found['accuracy']:.2f} % of {found['messages']:,} messages, "
         f"{unnamed['accuracy']:.2f} % of the {unnamed['messages']:,} that name nobody"
+    )
+    threads = measured["threads"]
+    console.print(
+        f"threads: links F1 {threads['links']['f1']:.2f}, conversations one-to-one "
+        f"{threads['conversations']['one_to_one']:.2f}, exact match F1 "
+        f"{threads['conversations']['exact_match']['f1']:.2f}"
     )
     console.print(str(out), markup=False)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,10 +14,18 @@ from rich.console import Console
 from rich.text import Text
 
 from towhom import load
-from towhom.cli.options import LOGS, format_options, kept_kinds, model_option, show_report
+from towhom.cli.options import (
+    LOGS,
+    encodable,
+    format_options,
+    kept_kinds,
+    model_option,
+    output,
+    output_option,
+    show_report,
+)
 from towhom.cli.show import Palette
 from towhom.errors import LogError
-from towhom.files import atomic_file
 from towhom.live import How, Model, Observation, Session
 from towhom.readers import Report, read_messages
 
@@ -42,7 +48,7 @@ _ALTERNATIVES = 5
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON lines.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@output_option
 def who(
     log: str,
     format: str | None,
@@ -68,7 +74,7 @@ def who(
     loaded = load(model)
     report = Report(strict=strict)
     speakers: set[str] = set()
-    with _output(out) as file:
+    with output(out) as file:
         write = _csv_writer(file) if as_csv else _json_writer(file) if as_json else _text_writer(file)
         for observation in _observations(log, loaded, format, report, keep, name, aliases):
             speakers.add(observation.message.speaker)
@@ -112,15 +118,6 @@ def _is_for(observation: Observation, name: str, aliases: tuple[str, ...], thres
     return likely >= threshold and observation.message.speaker not in wanted
 
 
-@contextmanager
-def _output(out: Path | None) -> Iterator[IO[str]]:
-    if out is None:
-        yield sys.stdout
-    else:
-        with atomic_file(out, "w") as file:
-            yield file
-
-
 def _record(observation: Observation) -> dict[str, Any]:
     message = observation.message
     return {
@@ -143,7 +140,7 @@ def _json_writer(file: IO[str]) -> Callable[[Observation], None]:
             for each in observation.addressees[:_ALTERNATIVES]
         ]
         record = {**_record(observation), "addressees": likely}
-        file.write(_encodable(json.dumps(record, ensure_ascii=False)) + "\n")
+        file.write(encodable(json.dumps(record, ensure_ascii=False)) + "\n")
         file.flush()
 
     return write
@@ -154,7 +151,7 @@ def _csv_writer(file: IO[str]) -> Callable[[Observation], None]:
     writer.writeheader()
 
     def write(observation: Observation) -> None:
-        writer.writerow({k: _encodable(str(v)) for k, v in _record(observation).items() if v is not None})
+        writer.writerow({k: encodable(str(v)) for k, v in _record(observation).items() if v is not None})
         file.flush()
 
     return write
@@ -186,10 +183,5 @@ def observation_line(observation: Observation, colours: Palette) -> Text:
         line.append(f"⇢ {name:<12}", f"italic {colours[name]}")
         line.append(f"{observation.probability:>4.0%}  ", "dim")
     line.append(message.text)
-    line.plain = _encodable(line.plain)
+    line.plain = encodable(line.plain)
     return line
-
-
-def _encodable(text: str) -> str:
-    """Half a surrogate pair, which JSON can say and UTF-8 cannot, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()

@@ -18,6 +18,8 @@ from towhom.evaluation.addressees import Outcome, describe_addressees, follow_lo
 from towhom.evaluation.calibration import as_scores, cross_fitted, fit_calibration, reliability
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.reply_links import LinkedLog
+from towhom.evaluation.threads import describe_threads
+from towhom.evaluation.threads import follow_logs as place_logs
 from towhom.live import Model
 from towhom.live.calibration import Calibration
 from towhom.models.registry import SYSTEMS
@@ -26,6 +28,7 @@ from towhom.records import circumstances, describe_data
 from towhom.selection import choose
 from towhom.training.addressees import RankerConfig, train_ranker
 from towhom.training.privacy import without_names
+from towhom.training.threads import ThreadsConfig, train_threads
 
 _BATCH = 512
 
@@ -48,7 +51,7 @@ def make_package(
         model: A folder that `towhom train` made.
         out: Where to write.
         corpus: Its dev part calibrates the selection of pairs.
-        train: Chats with reply links, for the ranker of addressees.
+        train: Chats with reply links, for the ranker of addressees and the networks of threads.
         dev: More of them, to calibrate it and to measure.
         config: How the ranker is trained.
         data: What the record calls the chats.
@@ -68,12 +71,15 @@ def make_package(
     saved, unnamed_reliability = _calibrated(saved, dev)
     addressees = describe_addressees(follow_logs(follow_model(Model(saved)), dev))
     addressees["calibration_names_nobody"] = unnamed_reliability
-    result = {"select": select, "addressees": addressees}
+    saved = train_threads(saved, train, ThreadsConfig(seed=config.seed), progress=progress)
+    threads = describe_threads(dev, place_logs(Model(saved).threads, dev))
+    result = {"select": select, "addressees": addressees, "threads": threads}
     training = {
         **saved.training,
         "package": {
             **circumstances(),
             "ranker": asdict(config),
+            "threads_training": asdict(ThreadsConfig(seed=config.seed)),
             "corpus": corpus.manifest["hash"],
             "links": [{"messages": len(_truths(logs))} for logs in (train, dev)],
             "data": describe_data(data),
@@ -189,4 +195,7 @@ def _card(saved: SavedModel, measured: dict[str, Any], about: str) -> str:
         unnamed=found["names_nobody"]["messages"],
         unnamed_accuracy=found["names_nobody"]["accuracy"],
         max_words=saved.max_words or "",
+        links=measured["threads"]["links"]["f1"],
+        one_to_one=measured["threads"]["conversations"]["one_to_one"],
+        exact=measured["threads"]["conversations"]["exact_match"]["f1"],
     )

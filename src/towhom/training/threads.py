@@ -256,7 +256,9 @@ def cross_fitted(examples: Examples, config: ThreadsConfig) -> NDArray[np.float3
     likely = np.zeros(examples.answers.shape, np.float32)
     part = examples.chat % min(config.folds, len(examples.heard))
     for fold in np.unique(part):
-        weights = fit(examples, part != fold, config)
+        others = part != fold
+        # With a single chat there are no others to learn from.
+        weights = fit(examples, others if others.any() else ~others, config)
         mine = np.flatnonzero(part == fold)
         likely[mine] = predict(weights, examples.signals, mine)
     return likely
@@ -273,12 +275,10 @@ def train_threads(
 
     Args:
         saved: The model.
-        logs: Chats with reply links; two or more.
+        logs: Chats with reply links.
         config: How.
         progress: Called with what has been done.
     """
-    if len(logs) < 2:
-        raise TrainingError("conversations are learned from two or more chats with reply links")
     examples = collect(Model(saved), logs)
     progress("collected the messages")
     every = np.ones(len(examples.chat), bool)

@@ -1,0 +1,171 @@
+"""A whole corpus pulled apart: one conversation a record, ready to train on or to read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from hashlib import blake2b
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from towhom.corpus import Corpus
+from towhom.corpus.splits import SPLITS
+from towhom.errors import CorpusError
+from towhom.files import atomic_file
+from towhom.live.model import load_live
+from towhom.threads import Placed
+
+_PART = 20_000
+"""Messages of a part, which is written when it is done, and not done again."""
+_SETTINGS = "settings.json"
+
+
+class Done(NamedTuple):
+    """How far it is."""
+
+    documents: int
+    messages: int
+    conversations: int
+
+
+def disentangle(
+    corpus: Corpus,
+    out: Path,
+    *,
+    model: Path | None = None,
+    workers: int = 1,
+    least: int = 1,
+    replace: bool = False,
+    progress: Callable[[Done], None] = lambda done: None,
+) -> Done:
+    """Write the conversations of a corpus as JSON lines, in the order of documents and of their starts.
+
+    A run that was interrupted goes on where it was; its parts lie beside the file until it is complete.
+
+    Args:
+        corpus: What to pull apart; each document for itself.
+        out: The file.
+        model: A model folder; None for the model that comes with towhom.
+        workers: Processes; the file is the same for any number.
+        least: Conversations of fewer messages are left out.
+        replace: Whether a file of this name is replaced.
+        progress: Called after each part.
+
+    Raises:
+        CorpusError: The file is there, or parts of another run are.
+    """
+    if out.exists() and not replace:
+        raise CorpusError(f"{out}: is there already; --force replaces it")
+    parts = out.with_name(f"{out.name}.parts")
+    wanted = {"corpus": corpus.manifest["hash"], "model": _fingerprint(model), "least": least}
+    _prepare(parts, wanted, replace=replace)
+    ranges = list(_ranges(corpus))
+    done = Done(0, 0, 0)
+    tasks = [(corpus.folder, model, first, last, least, parts) for first, last in ranges]
+    for found in _run(tasks, workers):
+        done = Done(*(a + b for a, b in zip(done, found, strict=True)))
+        progress(done)
+    with atomic_file(out) as file:
+        for first, last in ranges:
+            with _part(parts, first, last).open("rb") as part:
+                shutil.copyfileobj(part, file)
+    shutil.rmtree(parts)
+    return done
+
+
+def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
+    """Make sure that the parts that are there are of the same corpus and model."""
+    path = parts / _SETTINGS
+    if parts.exists() and replace and (not path.exists() or json.loads(path.read_text("utf-8")) != wanted):
+        shutil.rmtree(parts)
+    if not parts.exists():
+        with atomic_file(path, "w") as file:
+            json.dump(wanted, file)
+    elif not path.exists() or json.loads(path.read_text("utf-8")) != wanted:
+        raise CorpusError(
+            f"{parts}: parts of a run with another corpus, model or options; --force starts anew"
+        )
+
+
+def _fingerprint(model: Path | None) -> str:
+    saved = load_live(model).saved
+    digest = blake2b(digest_size=16)
+    for weights in saved.thread_weights.values():
+        for name, value in sorted(weights.items()):
+            digest.update(name.encode() + value.tobytes())
+    digest.update(saved.vocabulary.matrix.tobytes())
+    return digest.hexdigest()
+
+
+def _ranges(corpus: Corpus) -> Iterator[tuple[int, int]]:
+    """Documents of each part."""
+    starts = corpus.documents.messages.tolist()
+    first = 0
+    for last in range(1, len(starts)):
+        if starts[last] - starts[first] >= _PART or last == len(starts) - 1:
+            yield first, last
+            first = last
+
+
+def _run(tasks: list[tuple[Any, ...]], workers: int) -> Iterator[Done]:
+    if workers <= 1:
+        yield from (_write_part(*task) for task in tasks)
+        return
+    # Processes are started afresh: this one may have threads, which a copy would not have.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(_write_part, *task) for task in tasks]
+        try:
+            for each in as_completed(running):
+                yield each.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _part(parts: Path, first: int, last: int) -> Path:
+    return parts / f"{first:08}-{last:08}.jsonl"
+
+
+def _write_part(folder: Path, model: Path | None, first: int, last: int, least: int, parts: Path) -> Done:
+    """Write the conversations of some documents, unless that was done already."""
+    corpus, path = Corpus(folder), _part(parts, first, last)
+    starts = corpus.documents.messages
+    messages = int(starts[last] - starts[first])
+    if path.exists():
+        with path.open("rb") as file:
+            return Done(last - first, messages, sum(1 for _ in file))
+    loaded, count = load_live(model), 0
+    with atomic_file(path, "w") as file:
+        for document in range(first, last):
+            conversation = corpus.conversation(document)
+            threads: dict[int, list[Placed]] = {}
+            for placed in loaded.threads(conversation.messages):
+                threads.setdefault(placed.thread, []).append(placed)
+            for thread, members in threads.items():
+                if len(members) >= least:
+                    record = {
+                        "document": conversation.name,
+                        "split": SPLITS[corpus.documents.split[document]].value,
+                        "thread": thread,
+                        "speakers": list(dict.fromkeys(each.message.speaker for each in members)),
+                        "messages": [_message(each) for each in members],
+                    }
+                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                    count += 1
+    return Done(last - first, messages, count)
+
+
+def _message(placed: Placed) -> dict[str, Any]:
+    message = placed.message
+    return {
+        "number": placed.line,
+        "replies_to": list(placed.replies_to),
+        "probability": round(placed.probability, 4),
+        "time": message.time.isoformat() if message.time else None,
+        "speaker": message.speaker,
+        "addressee": message.addressee,
+        "text": message.text,
+    }
