@@ -53,13 +53,13 @@ def bench_live(
     result: dict[str, Any] = {
         "context": model.context,
         "candidates": candidates,
-        "observe_ms": _quantiles(observe),
-        "select_ms": _quantiles(select),
+        "observe_ms": quantiles(observe),
+        "select_ms": quantiles(select),
     }
     if naive is not None:
         result["torch_used_naively"] = {
-            "observe_ms": _quantiles(naive_observe),
-            "select_ms": _quantiles(naive_select),
+            "observe_ms": quantiles(naive_observe),
+            "select_ms": quantiles(naive_select),
         }
         result["times_as_fast"] = {
             "observe": round(float(np.median(naive_observe) / np.median(observe)), 1),
@@ -77,7 +77,8 @@ def _time(call: Callable[..., object], *arguments: object) -> float:
     return perf_counter() - start
 
 
-def _quantiles(seconds: list[float]) -> dict[str, float]:
+def quantiles(seconds: list[float]) -> dict[str, float]:
+    """In milliseconds."""
     milliseconds = np.array(seconds) * 1000
     return {
         "median": round(float(np.median(milliseconds)), 3),

@@ -7,12 +7,15 @@ from typing import Any
 
 import click
 
+from towhom.chat import Kind, Message
 from towhom.cli.options import FOLDER, LOGS, echo_json, model_option, record_option
 from towhom.corpus import Corpus
 from towhom.errors import LogError
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
+from towhom.readers import read_messages
 from towhom.records import circumstances, write_record
+from towhom.samples import sample_chat
 from towhom.text.vectors import WordVectors
 
 
@@ -46,9 +49,23 @@ def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None
         write_record(out, {**circumstances(), "corpus": Corpus(folder).manifest["hash"], **result})
 
 
+_log_option = click.option(
+    "--log", type=LOGS, help="A chat to follow.  [default: the one that comes with towhom]"
+)
+
+
+def _messages(log: str | None) -> list[Message]:
+    """What is said in a chat."""
+    with sample_chat() as sample:
+        found = [message for message in read_messages(log or sample) if message.kind is Kind.MESSAGE]
+    if not found:
+        raise LogError("no message was found in it", file=str(log))
+    return found
+
+
 @bench.command()
 @model_option
-@click.option("--log", type=LOGS, help="A chat to follow.  [default: the one that comes with towhom]")
+@_log_option
 @click.option(
     "--rounds",
     type=click.IntRange(1),
@@ -68,16 +85,26 @@ def live(model: Path | None, log: str | None, rounds: int, channels: int, out: P
     """Latency of observe and select, memory of a channel, time to the first answer; beside torch."""
     from towhom import load
     from towhom.bench.live import bench_live
-    from towhom.chat import Kind
-    from towhom.readers import read_messages
-    from towhom.samples import sample_chat
 
-    with sample_chat() as sample:
-        lines = read_messages(log or sample)
-        messages = [message for message in lines if message.kind is Kind.MESSAGE]
-    if not messages:
-        raise LogError("no message was found in it", file=str(log))
-    result = bench_live(load(model), messages, rounds=rounds, channels=channels)
+    result = bench_live(load(model), _messages(log), rounds=rounds, channels=channels)
+    echo_json(result)
+    if out is not None:
+        write_record(out, {**circumstances(), "log": log or "the sample chat", **result})
+
+
+@bench.command()
+@model_option
+@_log_option
+@click.option(
+    "--messages", type=click.IntRange(100), default=20_000, show_default=True, help="Of the shortest log."
+)
+@record_option
+def threads(model: Path | None, log: str | None, messages: int, out: Path | None) -> None:
+    """Messages a second from a log to its threads, for logs of three lengths; peak memory; one by one."""
+    from towhom import load
+    from towhom.bench.threads import bench_threads
+
+    result = bench_threads(load(model), _messages(log), count=messages)
     echo_json(result)
     if out is not None:
         write_record(out, {**circumstances(), "log": log or "the sample chat", **result})

@@ -1,0 +1,76 @@
+"""How many messages a second are pulled apart, whether that stays so, and in how much memory."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import tracemalloc
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import cycle, islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from towhom.bench.live import quantiles
+from towhom.chat import Message
+from towhom.live import Model
+from towhom.readers import read_messages
+
+_TIMES = (1, 2, 4)
+"""The log gets so many times as long."""
+
+
+def bench_threads(model: Model, messages: Sequence[Message], *, count: int) -> dict[str, Any]:
+    """Messages a second from the file to threads, for logs of several lengths; megabytes; one by one.
+
+    Args:
+        model: What places them.
+        messages: A chat, that is repeated until the log is long enough.
+        count: Messages of the shortest log.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        logs = [_write(Path(folder) / f"{times}.txt", messages, times * count) for times in _TIMES]
+        _seconds(model, logs[0])  # to warm up
+        speeds = [times * count / _seconds(model, log) for times, log in zip(_TIMES, logs, strict=True)]
+        peaks = [_peak(model, log) for log in logs]
+    threader, spent = model.threader(), []
+    for message in islice(cycle(messages), 1000):
+        start = perf_counter()
+        threader.place(message)
+        spent.append(perf_counter() - start)
+    return {
+        "messages": [times * count for times in _TIMES],
+        "messages_per_second": [round(speed) for speed in speeds],
+        "peak_megabytes": [round(peak / 1e6, 1) for peak in peaks],
+        "place_ms": quantiles(spent),
+    }
+
+
+def _write(path: Path, messages: Sequence[Message], count: int) -> Path:
+    """A log of a message a second."""
+    start = datetime(2024, 5, 31)
+    with path.open("w", encoding="utf-8") as file:
+        for second, message in enumerate(islice(cycle(messages), count)):
+            time = start + timedelta(seconds=second)
+            name = f"{message.addressee}: " if message.addressee else ""
+            text = f"{name}{message.text}".encode("utf-8", "replace").decode()
+            file.write(f"[{time:%Y-%m-%d %H:%M:%S}] <{message.speaker}> {' '.join(text.split())}\n")
+    return path
+
+
+def _seconds(model: Model, log: Path) -> float:
+    start = perf_counter()
+    for _ in model.threads(read_messages(log)):
+        pass
+    return perf_counter() - start
+
+
+def _peak(model: Model, log: Path) -> int:
+    """Bytes that are needed at most, besides the model."""
+    gc.collect()
+    tracemalloc.start()
+    _seconds(model, log)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
