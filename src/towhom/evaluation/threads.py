@@ -183,8 +183,27 @@ def describe_threads(logs: Sequence[LinkedLog], found: Sequence[Mapping[int, Pla
             "exact_match": _rounded(exact),
             "adjusted_rand_index": round(together.rand, 4),
         },
+        "errors": _errors(true, said),
         "calibration": reliability(np.array([p for p, _ in sure]), np.array([right for _, right in sure])),
     }
+
+
+def _errors(true: Sequence[Links], said: Sequence[Links]) -> dict[str, int]:
+    """Lines of which no link is right, by what went wrong."""
+    found = dict.fromkeys(("start_missed", "start_invented", "same_conversation", "other_conversation"), 0)
+    for mine, theirs in zip(true, said, strict=True):
+        of = {line: place for place, each in enumerate(clusters(mine)) for line in each}
+        for line, answered in theirs.items():
+            if mine[line] & answered:
+                continue
+            if line in answered:
+                found["start_invented"] += 1
+            elif mine[line] == {line}:
+                found["start_missed"] += 1
+            else:
+                same = any(of.get(other) == of[line] for other in answered)
+                found["same_conversation" if same else "other_conversation"] += 1
+    return found
 
 
 def _rounded(share: Share) -> dict[str, float]:

@@ -20,7 +20,7 @@ from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
 from towhom.selection import Scores
 from towhom.threads import Placed, Threader, place_channels
-from towhom.threads.network import Network
+from towhom.threads.network import load_networks
 
 
 class Model:
@@ -41,7 +41,7 @@ class Model:
         self._ranker: AddresseeRanker | None = None
         if saved.live_weights:
             self._ranker = AddresseeRanker(saved.live_weights)
-        self._threads = {stage: Network(weights) for stage, weights in saved.thread_weights.items()}
+        self._threads = load_networks(saved.thread_weights, self.runtime)
 
     def threader(self, state: Any = None) -> Threader:
         """A channel whose messages are placed in conversations as they come.

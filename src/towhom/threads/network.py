@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from towhom.runtime import NumpySelector
 from towhom.threads.signals import MESSAGE, MESSAGE_TIME, STRUCTURE, Array, Signals, pair_names
 
 STAGES = ("first", "second")
@@ -57,7 +58,29 @@ class Network:
         return scores
 
 
-def sizes(stage: str, likeness: int, content: int) -> tuple[int, int]:
-    """How many signals of pairs and of messages a stage sees."""
-    pairs = len(pair_names(likeness)) + (len(STRUCTURE) if stage == "second" else 0)
-    return pairs, len(MESSAGE) + len(MESSAGE_TIME) + content
+def load_networks(
+    weights: Mapping[str, Mapping[str, NDArray[np.float32]]], runtime: NumpySelector
+) -> dict[str, Network]:
+    """The networks of all stages, if there are any, for what a selector says of utterances.
+
+    Raises:
+        ValueError: One is missing, or does not fit the signals.
+    """
+    if not weights:
+        return {}
+    if set(weights) != set(STAGES):
+        raise ValueError(
+            f"threads need the stages {' and '.join(STAGES)}, found {', '.join(sorted(weights))}"
+        )
+    utterance = runtime.encode_utterances(np.zeros(1, np.int32), np.array([0, 1]))
+    pairs = len(pair_names(runtime.sides(utterance)[0].shape[1]))
+    messages = len(MESSAGE) + len(MESSAGE_TIME) + runtime.embedding(utterance).shape[1]
+    networks = {}
+    for stage, own in weights.items():
+        more = len(STRUCTURE) if stage == "second" else 0
+        hidden, second = own["second.w"].shape
+        found = {name: value.shape for name, value in own.items()}
+        if found != Network.shapes(pairs + more, messages, hidden, second):
+            raise ValueError(f"the weights of the {stage} stage of threads do not fit its signals")
+        networks[stage] = Network(own)
+    return networks
