@@ -195,3 +195,30 @@ def test_malformed_lines(reading: Reading) -> None:
     assert report.problems[0].endswith("log.txt:3: not a line of an IRC log")
     with pytest.raises(LogError, match=r"log.txt:3: not a line of an IRC log"):
         reading(content, name="log.txt", strict=True)
+
+
+def test_no_times(reading: Reading) -> None:
+    messages, report = reading(
+        "*** cleo has joined #room\n"
+        "<ada> is it merged?\n"
+        "<@bob> ada: since noon\n"
+        "< cleo> hi\n"
+        " * ada cheers\n"
+        "=== bob is now known as bob|away\n",
+        name="2024-05-31.txt",
+    )
+    assert messages == [
+        Message("", "cleo has joined #room", kind=Kind.SYSTEM),
+        Message("ada", "is it merged?"),
+        Message("bob", "ada: since noon"),
+        Message("cleo", "hi"),
+        Message("ada", "cheers", kind=Kind.ACTION),
+        Message("bob", "bob|away", kind=Kind.RENAME),
+    ]
+    assert report.malformed == 0
+
+
+@pytest.mark.parametrize("line", ['<a href="x">here</a> it is', "</p> and so on", "<br/> more", "plain text"])
+def test_markup_is_no_chat(reading: Reading, line: str) -> None:
+    with pytest.raises(LogError, match="no log in a known format"):
+        reading(f"{line}\n" * 5)

@@ -1,4 +1,4 @@
-"""IRC logs: irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech, and files with day marks.
+"""IRC logs: irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech, files with day marks, and without times.
 
 Each dialect is a regular expression whose group names say what a line is. A new dialect is one more entry
 in `DIALECTS`.
@@ -75,6 +75,16 @@ DIALECTS = {
         ),
         day=re.compile(rb"(\d{4}-\d\d-\d\d) "),
     ),
+    # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, as from a window
+    "untimed": Dialect(
+        line=re.compile(
+            r"(?:(?P<date>.)(?P<h>.)(?P<m>.)(?P<s>.)(?!))?"  # which is never there
+            r"(?:<(?P<nick>[^\s<>/=\"]+|[ @+%&~][^\s<>/=\"]+)> (?P<text>.*)"
+            r"|(?:\*\*\*|-!-|===+) (?P<system>.*)"
+            rf"| ?\* (?P<actor>{_NICK}+)(?: (?P<action>.*))?)$"
+        ),
+        day=re.compile(rb"(?!)"),
+    ),
 }
 
 # In front of a nick: operator, voice and so on. Not part of it: people write "bz: ..." to @bz.
@@ -94,7 +104,7 @@ class Irc(Reader):
     """IRC logs in any of the dialects above."""
 
     name = "irc"
-    title = "IRC log (irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech; # YYYYMMDD day marks)"
+    title = "IRC log (irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech; # YYYYMMDD day marks; or no times)"
 
     def __init__(self, dialect: str = "bracket", day: date = _UNDATED) -> None:
         self.dialect = dialect
@@ -215,8 +225,10 @@ class Clock:
         """When the current day began."""
         return self._start
 
-    def at(self, day: str | None, hour: str, minute: str, second: str | None) -> datetime | None:
-        """The time of a line; None if it is none, like 27:00."""
+    def at(self, day: str | None, hour: str | None, minute: str, second: str | None) -> datetime | None:
+        """The time of a line; None if it has none, or one like 27:00."""
+        if hour is None:
+            return None
         if (day, hour, minute, second) == self._seen:
             return self.last
         h, m, s = int(hour), int(minute), int(second or 0)

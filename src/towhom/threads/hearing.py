@@ -121,7 +121,7 @@ class Hearing:
         return {
             "count": self.count,
             "next": self._next_number,
-            "numbers": self._numbers,
+            "numbers": dict(self._numbers),
             "people": list(self._people.names),
             "spoke": list(self._spoke.items()),
             "called": list(self._called.items()),
