@@ -95,10 +95,10 @@ def _write_page(everything: Iterator[tuple[str, Placed]], log: str, out: Path | 
         raise click.UsageError(f"{log}: a page shows one log, and there are {len(files)}; name one of them")
     page = threads_page(next(iter(files.values())), "standard input" if log == "-" else Path(log).name)
     if out is None:
-        click.echo(encodable(page))
+        click.echo(page)
     else:
         with atomic_file(out, "w") as file:
-            file.write(encodable(page))
+            file.write(page)
 
 
 def _record(file: str, placed: Placed) -> dict[str, Any]:
