@@ -315,8 +315,15 @@ class TestUnanswered:
 
 
 class TestWhoHelpedWhom:
-    def test_answers_to_others_are_counted(self, workshop: Chat) -> None:
-        assert helped(workshop.page()) == [("noor → wren", "2"), ("wren → noor", "1"), ("mira → tobias", "1")]
+    def test_answers_to_who_started_are_counted(self, workshop: Chat) -> None:
+        assert helped(workshop.page()) == [("wren → noor", "1"), ("mira → tobias", "1")]
+
+    def test_answers_among_others_are_not(self) -> None:
+        chat = Chat()
+        start = chat.say("ada", "does it boot?")
+        answer = chat.say("bob", "yes", start)
+        chat.say("cyd", "no", answer)
+        assert helped(chat.page()) == [("bob → ada", "1")]
 
     def test_nobody_helps_themself(self) -> None:
         chat = Chat()
@@ -340,9 +347,9 @@ class TestWhoHelpedWhom:
             line
             for line in page.all("li")
             if line.attributes.get("data-who") == button.attributes["data-helper"]
-            and line.attributes.get("data-to") == button.attributes["data-helped"]
+            and line.attributes.get("data-helps") == button.attributes["data-helped"]
         ]
-        assert [line.one("b").text for line in hits] == ["noor", "noor"]
+        assert [line.one("b").text for line in hits] == ["wren"]
         assert "disabled" in button.attributes, "without a script it does nothing"
 
 
@@ -539,11 +546,11 @@ class TestInABrowser:
 
     def test_who_helped_whom(self, show: Callable[..., Page], workshop: Chat) -> None:
         page = show(workshop.placed)
-        button = page.get_by_role("button", name="noor → wren")
+        button = page.get_by_role("button", name="wren → noor")
         button.press("Enter")
         assert button.get_attribute("aria-pressed") == "true"
-        assert page.locator("li.hit").count() == 2
-        assert "noor → wren: 2 answers in 1 conversation" in page.locator("#status").inner_text()
+        assert page.locator("li.hit").count() == 1
+        assert "wren → noor: 1 answer in 1 conversation" in page.locator("#status").inner_text()
         button.press("Enter")
         assert len(visible(page)) == 8
 

@@ -124,10 +124,8 @@ def _options(people: Iterable[Person]) -> str:
 
 
 def _helped(talks: Iterable[Talk]) -> str:
-    """Who answers whom most often, as a table; nothing if nobody answers anybody."""
-    pairs = Counter(
-        (said.who, other) for talk in talks for said in talk.said for other in _others_answered(said)
-    )
+    """Who helps whom most often, as a table; nothing if nobody helps anybody."""
+    pairs = Counter((said.who, talk.first.who) for talk in talks for said in talk.said if _helps(said, talk))
     if not pairs:
         return ""
     rows = "\n".join(
@@ -143,8 +141,10 @@ def _helped(talks: Iterable[Talk]) -> str:
     )
 
 
-def _others_answered(said: Said) -> list[Person]:
-    return list(dict.fromkeys(each.who for each in said.answers if each.who is not said.who))
+def _helps(said: Said, talk: Talk) -> bool:
+    """Whether it answers the one who started the conversation: their own answers are no help."""
+    asked = talk.first.who
+    return said.who is not asked and any(each.who is asked for each in said.answers)
 
 
 def _left_out(lines: int) -> str:
@@ -184,7 +184,7 @@ def _talk(talk: Talk, *, is_open: bool, channels: bool) -> str:
         escape(talk.first.message.channel or "") if channels else "",
     ]
     mark = ' <span class="mark">unanswered</span>' if talk.unanswered else ""
-    lines = "\n".join(_lines(talk.said))
+    lines = "\n".join(_lines(talk))
     return (
         f'<details class="talk" style="--n:{len(talk.said)}"{" data-unanswered" * talk.unanswered}'
         f'{" open" * is_open}><summary><h3 dir="auto">{escape(_first_words(talk.first.message.text))}</h3>'
@@ -215,10 +215,10 @@ def _room(alone: Sequence[Talk], *, is_open: bool, channels: bool) -> str:
     )
 
 
-def _lines(said: Sequence[Said]) -> Iterator[str]:
+def _lines(talk: Talk) -> Iterator[str]:
     before: Said | None = None
     day: date | None = None
-    for each in said:
+    for each in talk.said:
         time = each.message.time
         if time is not None and time.date() != day:
             if day is not None:
@@ -226,8 +226,7 @@ def _lines(said: Sequence[Said]) -> Iterator[str]:
                 yield _day_line(time)
             day = time.date()
         goes_on = before is not None and before.message.speaker == each.message.speaker
-        others = " ".join(str(who.number) for who in _others_answered(each))
-        data = f' data-to="{others}"' if others else ""
+        data = f' data-helps="{talk.first.who.number}"' if _helps(each, talk) else ""
         yield _line(each, data=data, after="".join(_answers(each)), goes_on=goes_on)
         before = each
 
