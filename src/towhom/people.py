@@ -52,6 +52,7 @@ class People:
         if name in self.names:
             del self.names[name]
             self.names[name] = None
+            self._lower[name.lower()] = name  # of two who differ in case, who spoke last is meant
             return False
         self.names[name] = None
         self._lower[name.lower()] = name

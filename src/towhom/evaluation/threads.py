@@ -21,6 +21,7 @@ from towhom.evaluation.calibration import reliability
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.extras import require
 from towhom.threads import Placed
+from towhom.threads.hearing import SPOKEN
 
 Links = Mapping[int, frozenset[int]]
 """By line, the lines that it answers; its own if it starts a conversation."""
@@ -172,7 +173,7 @@ def describe_threads(logs: Sequence[LinkedLog], found: Sequence[Mapping[int, Pla
         (each.probability, bool(links.get(line, frozenset()) & frozenset(each.replies_to)))
         for links, placed in zip(true, found, strict=True)
         for line, each in sorted(placed.items())
-        if each.message.speaker
+        if each.message.kind in SPOKEN and each.message.speaker
     ]
     return {
         "lines": sum(map(len, true)),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
 
 from towhom.addressing import resolve_addressees
-from towhom.chat import Message
+from towhom.chat import Message, seconds_since_1970
 from towhom.threads.hearing import SPOKEN
 from towhom.threads.threader import Placed
 
-_RECENT = timedelta(minutes=5)
-"""Elsewhere called a pause: after it, a rule of thumb sees a new conversation."""
+_RECENT = 5 * 60
+"""Seconds: after a longer pause, a rule of thumb sees a new conversation."""
 _RECENT_MESSAGES = 50
 """The same where the log has no times."""
 
@@ -40,8 +39,9 @@ def _within_minutes(messages: list[Message], at: int) -> int | None:
     if found is None:
         return None
     then, now = messages[found].time, new.time
-    recent = at - found <= _RECENT_MESSAGES if then is None or now is None else now - then <= _RECENT
-    return found if recent else None
+    if then is None or now is None:
+        return found if at - found <= _RECENT_MESSAGES else None
+    return found if seconds_since_1970(now) - seconds_since_1970(then) <= _RECENT else None
 
 
 BASELINES: dict[str, Callable[[list[Message], int], int | None]] = {

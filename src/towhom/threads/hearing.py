@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
 _LONGEST = 4000
 """Characters of a message that are read."""
 _SEPARATORS = ":,;>"
+_LARGEST = 1 << 40
+"""No channel has more messages, or people."""
 
 
 @dataclass(slots=True)
@@ -56,6 +59,34 @@ class Heard:
     answered: int = NOBODY
     """Who said what it answers, at first sight."""
 
+    def state(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        arrays = {"tokens": self.tokens.tolist(), "pieces": self.pieces.tolist()}
+        return {**asdict(self), **arrays, "time": None if isnan(self.time) else self.time}
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Heard:
+        """What `state` gave.
+
+        Raises:
+            LookupError, TypeError, ValueError: It did not.
+        """
+        numbers: dict[str, Any] = {name: _whole(state[name]) for name in _NUMBERS}
+        flags: dict[str, Any] = {name: state[name] for name in _FLAGS}
+        mentions = tuple(_whole(each) for each in state["mentions"])
+        if not all(0 <= numbers[name] <= REACH for name in _DISTANCES) or len(mentions) != MENTIONS:
+            raise ValueError("there is a message that is out of reach")
+        if not all(type(flag) is bool for flag in flags.values()):
+            raise TypeError("expected true or false")
+        return cls(
+            **numbers,
+            **flags,
+            mentions=mentions,
+            time=float("nan") if state["time"] is None else float(state["time"]),
+            tokens=np.array(state["tokens"], np.int32),
+            pieces=np.array(state["pieces"], np.uint32),
+        )
+
     def answers(self, parent: Heard, back: int) -> None:
         """It answers a message, that was said `back` messages ago."""
         self.parent, self.thread, self.answered = back, parent.thread, parent.speaker
@@ -63,6 +94,17 @@ class Heard:
     def starts(self, thread: int) -> None:
         """It starts a conversation, which gets a number."""
         self.parent, self.thread, self.answered = 0, thread, NOBODY
+
+
+_DISTANCES = ("own", "called", "parent")
+_NUMBERS = (*_DISTANCES, "speaker", "named", "thread", "answered")
+_FLAGS = ("question", "command", "action")
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or abs(value) > _LARGEST:
+        raise TypeError(f"expected a whole number, found {value!r}")
+    return value
 
 
 class Hearing:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import islice
-from math import isnan
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,15 +102,7 @@ class Threader:
             "vocabulary": self._model.lexicon.fingerprint,
             "lines": self._lines,
             "hearing": self._hearing.state(),
-            "heard": [
-                {
-                    **asdict(heard),
-                    "time": None if isnan(heard.time) else heard.time,
-                    "tokens": heard.tokens.tolist(),
-                    "pieces": heard.pieces.tolist(),
-                }
-                for heard in self._heard
-            ],
+            "heard": [heard.state() for heard in self._heard],
             "places": [astuple(place) for place in self._places],
             "by_id": {name: astuple(place) for name, place in self._by_id.items()},
         }
@@ -136,14 +127,7 @@ class Threader:
     def _restore(self, state: dict[str, Any]) -> None:
         self._lines = int(state["lines"])
         self._hearing.resume(state["hearing"])
-        for each in state["heard"]:
-            changed = {
-                "time": float("nan") if each["time"] is None else float(each["time"]),
-                "mentions": tuple(map(int, each["mentions"])),
-                "tokens": np.array(each["tokens"], np.int32),
-                "pieces": np.array(each["pieces"], np.uint32),
-            }
-            self._heard.append(Heard(**{**each, **changed}))
+        self._heard = [Heard.of(each) for each in state["heard"]]
         self._places = [_Place(*map(int, each)) for each in state["places"]]
         places = {place.order: place for place in self._places}
         for name, each in state["by_id"].items():
@@ -171,16 +155,13 @@ class Threader:
         self._heard += [heard for _, _, heard in new]
         orders = range(self._hearing.count - len(new), self._hearing.count)
         self._places += [_Place(order, line) for order, (_, line, _) in zip(orders, new, strict=True)]
-        for place, (message, _, _) in zip(self._places[first:], new, strict=True):
-            if message.id is not None:
-                self._by_id[message.id] = place
-        alike = self._compared(first)
-        signals = compare(said(self._heard), alike, self._model.lexicon.piece_weights, first)
-        likely = self._networks["first"](signals)
         answered = [
             self._answered(message, place)
             for (message, _, _), place in zip(new, self._places[first:], strict=True)
         ]
+        alike = self._compared(first)
+        signals = compare(said(self._heard), alike, self._model.lexicon.piece_weights, first)
+        likely = self._networks["first"](signals)
         self._first_sight(likely, answered, first)
         pairs = np.concatenate([signals.pairs, structure(said(self._heard), first, likely)], axis=2)
         likely = self._networks["second"](signals._replace(pairs=pairs))
@@ -191,7 +172,7 @@ class Threader:
             place.thread = line if parent is place else parent.thread
             probability = 1.0 if known else float(likely[row, best])
             result.append(Placed(message, line, (parent.line,), place.thread, probability))
-        self._forget()
+        del self._heard[:-REACH], self._places[:-REACH]
         return result
 
     def _compared(self, first: int) -> Likeness:
@@ -207,9 +188,14 @@ class Threader:
         return Likeness(heard, answers, runtime.embedding(utterances))
 
     def _answered(self, message: Message, place: _Place) -> _Place | None:
-        """What the platform says that a message answers."""
+        """What the platform says that a message answers; from now on, the message itself can be answered."""
         found = None if message.reply_to is None else self._by_id.get(message.reply_to)
-        return found if found is not None and found.order < place.order else None
+        if message.id is not None:
+            self._by_id.pop(message.id, None)
+            self._by_id[message.id] = place
+            if len(self._by_id) > _IDS:
+                del self._by_id[next(iter(self._by_id))]
+        return found
 
     def _first_sight(self, likely: Array, answered: list[_Place | None], first: int) -> None:
         """Conversations as the first stage sees them."""
@@ -223,12 +209,6 @@ class Threader:
                 heard.starts(place.order if known is None else known.first_thread)
             place.first_thread = heard.thread
 
-    def _forget(self) -> None:
-        """What is out of reach."""
-        del self._heard[:-REACH], self._places[:-REACH]
-        while len(self._by_id) > _IDS:
-            del self._by_id[next(iter(self._by_id))]
-
 
 def place_channels(start: Callable[[], Threader], messages: Iterable[Message]) -> Iterator[Placed]:
     """Where messages belong, in their order; each channel among them is followed for itself.
@@ -238,7 +218,10 @@ def place_channels(start: Callable[[], Threader], messages: Iterable[Message]) -
         messages: Any number of them: they are taken a few at a time.
     """
     threaders = defaultdict[str | None, Threader](start)
-    source = iter(messages)
+    source = (
+        replace(message, line=order) if message.line is None else message
+        for order, message in enumerate(messages)
+    )
     while chunk := list(islice(source, CHUNK)):
         by_channel: dict[str | None, list[Message]] = {}
         for message in chunk:

@@ -141,7 +141,7 @@ def _answers(log: LinkedLog, lines: list[int], first: int) -> NDArray[np.bool_]:
     answers = np.zeros((len(lines) - first, REACH + 1), bool)
     for row, line in enumerate(lines[first:]):
         for parent in log.links.get(line, ()):
-            back = first + row - places.get(parent, -REACH - first)
+            back = first + row - places.get(parent, -REACH - 1)
             if parent == line:
                 answers[row, REACH] = True
             elif 0 < back <= REACH:

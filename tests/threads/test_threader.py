@@ -1,0 +1,617 @@
+"""Messages placed in conversations as they come, by the model that comes with towhom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.live.conftest import saved_model
+from tests.threads.chats import PEOPLE, START, busy_chat, talk
+from tests.threads.conftest import small_model
+from towhom import load
+from towhom.chat import Kind, Message
+from towhom.errors import ModelFormatError, SessionError
+from towhom.live import Model
+from towhom.people import REMEMBERED
+from towhom.threads import Placed, Threader, threader
+from towhom.threads.hearing import REACH, SPOKEN
+
+LONG = 700
+
+
+def one_by_one(threader: Threader, messages: Iterable[Message]) -> list[Placed]:
+    return [threader.place(message) for message in messages]
+
+
+def in_chunks(threader: Threader, messages: Sequence[Message], sizes: Iterator[int]) -> list[Placed]:
+    """Some at once, then some more."""
+    found: list[Placed] = []
+    while len(found) < len(messages):
+        found += threader.place_all(messages[len(found) : len(found) + next(sizes)])
+    return found
+
+
+def of_size(size: int) -> Iterator[int]:
+    while True:
+        yield size
+
+
+def assert_same(ours: Sequence[Placed], theirs: Sequence[Placed]) -> None:
+    """But for rounding."""
+    assert [(p.message, p.line, p.replies_to, p.thread) for p in ours] == [
+        (p.message, p.line, p.replies_to, p.thread) for p in theirs
+    ]
+    assert [p.probability for p in ours] == pytest.approx([p.probability for p in theirs], abs=1e-5)
+
+
+def through_json(state: Any) -> Any:
+    return json.loads(json.dumps(state))
+
+
+class Long:
+    """A busy chat, and where its messages belong, one by one."""
+
+    def __init__(self, model: Model, messages: list[Message]) -> None:
+        self.messages = messages
+        self.placed = one_by_one(model.threader(), messages)
+
+
+@pytest.fixture(scope="module")
+def long(model: Model) -> Long:
+    return Long(model, busy_chat(1, LONG, replies=True))
+
+
+@pytest.fixture(scope="module")
+def untimed(model: Model) -> Long:
+    return Long(model, busy_chat(2, LONG, timed=False))
+
+
+class TestSense:
+    """What anybody would say."""
+
+    def place(self, model: Model, *lines: str) -> list[Placed]:
+        return list(model.threads(talk(*lines)))
+
+    def test_two_conversations_at_once(self, model: Model) -> None:
+        found = self.place(
+            model,
+            "ada> does anybody know how to install the nvidia driver?",
+            "bob> where can i buy a good kettle?",
+            "cyd> ada: which nvidia card do you have?",
+            "dee> bob: any shop has a kettle",
+            "ada> cyd: a very old one",
+            "bob> dee: thanks",
+        )
+        assert [each.replies_to for each in found] == [(0,), (1,), (0,), (1,), (2,), (3,)]
+        assert [each.thread for each in found] == [0, 1, 0, 1, 0, 1]
+
+    def test_the_first_message_starts_a_conversation_for_sure(self, model: Model) -> None:
+        (found,) = self.place(model, "ada> hello")
+        assert found == Placed(found.message, 0, (0,), 0, 1.0)
+        assert found.starts
+
+    def test_more_than_one_answer_is_thought_of(self, untimed: Long) -> None:
+        sure = [each.probability for each in untimed.placed if each.message.kind in SPOKEN]
+        assert min(sure) < 0.6
+        assert max(sure) > 0.95
+        starts = sum(each.starts for each in untimed.placed if each.message.kind in SPOKEN)
+        assert 0.01 * LONG < starts < 0.5 * LONG
+
+
+class TestManyAtOnce:
+    @pytest.mark.parametrize("size", [2, 31, REACH - 1, REACH, REACH + 1, threader.CHUNK, LONG])
+    def test_the_same_as_one_by_one(self, model: Model, long: Long, size: int) -> None:
+        assert_same(in_chunks(model.threader(), long.messages, of_size(size)), long.placed)
+
+    @pytest.mark.parametrize("size", [64, LONG])
+    def test_without_times(self, model: Model, untimed: Long, size: int) -> None:
+        assert_same(in_chunks(model.threader(), untimed.messages, of_size(size)), untimed.placed)
+
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_now_a_few_now_many(self, model: Model, long: Long, seed: int) -> None:
+        random = Random(seed)
+        sizes = iter(lambda: random.choice((1, 1, 2, 5, 60, 150, 300)), 0)
+        assert_same(in_chunks(model.threader(), long.messages, sizes), long.placed)
+
+    def test_as_the_model_reads_a_log(self, model: Model, long: Long) -> None:
+        assert_same(list(model.threads(iter(long.messages))), long.placed)
+
+    def test_nothing(self, model: Model) -> None:
+        assert model.threader().place_all([]) == []
+        assert list(model.threads([])) == []
+
+    def test_a_log_is_read_as_it_is_asked_for(self, model: Model) -> None:
+        taken: list[Message] = []
+
+        def endless() -> Iterator[Message]:
+            while True:
+                taken.append(Message(PEOPLE[len(taken) % 5], "tea"))
+                yield taken[-1]
+
+        assert next(model.threads(endless())).message == taken[0]
+        assert len(taken) == threader.CHUNK
+
+    def test_an_identifier_that_comes_again(self, model: Model) -> None:
+        """An edited message, for example."""
+        chat = [
+            Message("ada", "is the kettle on?", id="1"),
+            Message("bob", "where are my keys?", id="2"),
+            Message("cyd", "hm", reply_to="1"),
+            Message("ada", "is the kettle off?", id="1"),
+        ]
+        assert_same(model.threader().place_all(chat), one_by_one(model.threader(), chat))
+
+    def test_identifiers_that_are_forgotten(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(threader, "_IDS", 20)
+        chat = [Message(PEOPLE[place % 3], f"what is {place}?", id=str(place)) for place in range(60)]
+        chat.append(Message("dee", "hm", reply_to="30"))
+        assert_same(model.threader().place_all(chat), one_by_one(model.threader(), chat))
+
+
+class TestNoFuture:
+    @pytest.mark.parametrize("cut", [1, 17, 120, 250])
+    def test_what_follows_changes_nothing(self, model: Model, long: Long, cut: int) -> None:
+        before = long.messages[:cut]
+        other = busy_chat(9, 255, replies=True)
+        for after in ([], long.messages[cut:255], other[cut:], [Message("ada", "cyd: kettle?")] * 5):
+            found = model.threader().place_all([*before, *after])[:cut]
+            assert_same(found, long.placed[:cut])
+
+    def test_somebody_who_speaks_later_is_a_stranger(self, model: Model) -> None:
+        """What is said to zoe is the same to whoever does not come."""
+        chat = talk("ada> hello", "bob> zoe: are you there?", "cyd> where is zoe")
+        comes = [*chat, Message("zoe", "here", line=3), Message("bob", "zoe: good", line=4)]
+        stays_away = [*chat, Message("ada", "here", line=3), Message("bob", "ada: good", line=4)]
+        assert_same(model.threader().place_all(comes)[:3], model.threader().place_all(stays_away)[:3])
+
+
+class TestState:
+    @pytest.mark.parametrize("cut", [0, 1, 40, REACH - 1, REACH, REACH + 1, 333, LONG - 1, LONG])
+    def test_goes_on_where_it_was(self, model: Model, long: Long, cut: int) -> None:
+        first = model.threader()
+        first.place_all(long.messages[:cut])
+        second = model.threader(through_json(first.state()))
+        assert_same(second.place_all(long.messages[cut:]), long.placed[cut:])
+
+    def test_again_and_again(self, model: Model, untimed: Long) -> None:
+        found: list[Placed] = []
+        state = None
+        while len(found) < 300:
+            here = model.threader(state)
+            found += here.place_all(untimed.messages[len(found) : len(found) + 23])
+            state = through_json(here.state())
+        assert_same(found, untimed.placed[: len(found)])
+
+    @pytest.mark.parametrize("cut", [0, 3, 150, 400])
+    def test_of_what_was_resumed(self, model: Model, long: Long, cut: int) -> None:
+        first = model.threader()
+        first.place_all(long.messages[:cut])
+        state = through_json(first.state())
+        assert through_json(model.threader(state).state()) == state
+
+    def test_is_a_copy(self, model: Model) -> None:
+        here = model.threader()
+        here.place_all(busy_chat(3, 30, replies=True))
+        state = here.state()
+        before = through_json(state)
+        here.place_all([Message("zoe", "hello", id="new"), Message("yan", "zoe: hello")])
+        assert through_json(state) == before
+
+    def test_what_was_resumed_from_is_left_alone(self, model: Model) -> None:
+        first = model.threader()
+        first.place_all(busy_chat(3, 30, replies=True))
+        state = first.state()
+        before = through_json(state)
+        model.threader(state).place_all([Message("zoe", "hello", id="new"), Message("ada", "zoe: hello")])
+        assert through_json(state) == before
+
+    def test_replaces_what_was_known(self, model: Model, long: Long) -> None:
+        first, second = model.threader(), model.threader()
+        first.place_all(long.messages[:50])
+        second.place_all(busy_chat(7, 80, replies=True))
+        second.resume(through_json(first.state()))
+        assert_same(second.place_all(long.messages[50:200]), long.placed[50:200])
+
+    def test_names_that_differ_in_case(self, model: Model) -> None:
+        first = model.threader()
+        first.place_all([Message(name, "hello") for name in ("Ada", "ada", "Ada")])
+        second = model.threader(through_json(first.state()))
+        new = Message("bob", "ADA: are you there?")
+        assert_same([second.place(new)], [first.place(new)])
+        assert first._heard[-1].named == second._heard[-1].named
+
+    def test_half_a_character(self, model: Model) -> None:
+        first = model.threader()
+        first.place(Message("a\ud83d", "hi \ud83d", id="\ud83d"))
+        second = model.threader(through_json(first.state()))
+        new = Message("bob", "a\ud83d: hello", reply_to="\ud83d")
+        assert_same([second.place(new)], [first.place(new)])
+
+    def test_holds_no_texts(self, model: Model) -> None:
+        here = model.threader()
+        here.place_all(talk("ada> the secret is out", "bob> ada: which secret"))
+        assert "secret" not in json.dumps(here.state())
+
+
+def change(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
+    """Puts something else somewhere."""
+
+    def damage(state: Any) -> None:
+        for key in path[:-1]:
+            state = state[key]
+        state[path[-1]] = to
+
+    return damage
+
+
+def remove(*path: str | int) -> Callable[[dict[str, Any]], None]:
+    def damage(state: Any) -> None:
+        for key in path[:-1]:
+            state = state[key]
+        del state[path[-1]]
+
+    return damage
+
+
+@pytest.fixture(scope="module")
+def state(model: Model) -> Any:
+    """Of a channel after 40 lines."""
+    here = model.threader()
+    here.place_all(busy_chat(4, 40, replies=True))
+    return through_json(here.state())
+
+
+class TestNoState:
+    @pytest.mark.parametrize(
+        "other",
+        [{}, [], "tea", 5, {"format": "towhom-session", "version": 1}, {"format": "towhom-threads"}],
+        ids=repr,
+    )
+    def test_something_else(self, model: Model, other: object) -> None:
+        with pytest.raises(SessionError, match="this is not the state of a threader, of format version 1"):
+            model.threader(other)
+
+    @pytest.mark.parametrize("version", [0, 2, None, "1"])
+    def test_another_version(self, model: Model, state: dict[str, Any], version: object) -> None:
+        with pytest.raises(SessionError, match="this is not the state of a threader, of format version 1"):
+            model.threader({**state, "version": version})
+
+    def test_of_a_model_with_other_words(self, model: Model, state: dict[str, Any]) -> None:
+        with pytest.raises(SessionError, match="the state is of a model that knows other words; start"):
+            Model(small_model()).threader(state)
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            remove("lines"),
+            remove("hearing"),
+            remove("heard"),
+            remove("places"),
+            remove("by_id"),
+            remove("heard", 0),
+            remove("places", -1),
+            remove("heard", 3, "tokens"),
+            remove("heard", 3, "speaker"),
+            remove("hearing", "spoke"),
+            change("lines", to="many"),
+            change("heard", to=None),
+            change("heard", 2, to="tea"),
+            change("heard", 2, "tokens", to=["tea"]),
+            change("heard", 2, "tokens", to=[1 << 40]),
+            change("heard", 2, "tokens", to=[1 << 30]),
+            change("heard", 2, "pieces", to=[-1]),
+            change("heard", 2, "time", to="noon"),
+            change("heard", 2, "mentions", to=["ada"]),
+            change("places", 1, to=None),
+            change("places", 1, to=[1, 2, 3, 4, 5]),
+            change("places", 1, to=["x", 2, 3, 4]),
+            change("by_id", to=[]),
+            change("by_id", "m1", to=None),
+            change("hearing", "numbers", to=["ada"]),
+            change("hearing", "numbers", to={"ada": "first"}),
+            change("hearing", "people", to=[3]),
+            change("hearing", "people", to=None),
+            change("hearing", "spoke", to=[[1]]),
+            change("hearing", "called", to=[["ada", "x"]]),
+            change("hearing", "count", to=float("inf")),
+            change("hearing", "next", to=None),
+        ],
+    )
+    def test_damaged(
+        self, model: Model, state: dict[str, Any], damage: Callable[[dict[str, Any]], None]
+    ) -> None:
+        damaged = through_json(state)
+        damage(damaged)
+        with pytest.raises(SessionError, match="the state cannot be read"):
+            model.threader(damaged)
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            change("heard", 2, "speaker", to="ada"),
+            change("heard", 2, "named", to=None),
+            change("heard", 2, "own", to="far"),
+            change("heard", 2, "own", to=10**30),
+            change("heard", 2, "question", to="tea"),
+            change("heard", 2, "thread", to="first"),
+            change("heard", 2, "parent", to=[1]),
+            change("heard", 2, "mentions", to=[1]),
+        ],
+    )
+    def test_damaged_where_it_shows_late(
+        self, model: Model, state: dict[str, Any], damage: Callable[[dict[str, Any]], None]
+    ) -> None:
+        damaged = through_json(state)
+        damage(damaged)
+        with pytest.raises(SessionError, match="the state cannot be read"):
+            model.threader(damaged).place(Message("ada", "cyd: hello?", reply_to="m30"))
+
+    def test_what_was_known_stays(self, model: Model, state: dict[str, Any], long: Long) -> None:
+        here = model.threader()
+        here.place_all(long.messages[:60])
+        damaged = through_json(state)
+        del damaged["places"][-1]
+        with pytest.raises(SessionError, match="messages and places differ in number"):
+            here.resume(damaged)
+        assert_same(here.place_all(long.messages[60:90]), long.placed[60:90])
+
+
+class TestMemory:
+    def test_bounded(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Everybody is new, calls somebody who is not there, and can be answered by an identifier."""
+        monkeypatch.setattr(threader, "_IDS", 700)
+        here = model.threader()
+        sizes = []
+        for start in range(0, 5000, 1000):
+            here.place_all(
+                [
+                    Message(f"guest{number}", f"guest{number - 1}: hi", id=f"{number}")
+                    for number in range(start, start + 1000)
+                ]
+            )
+            hearing = here._hearing
+            assert len(here._heard) == len(here._places) == REACH
+            assert here._sides is not None
+            assert len(here._sides) == REACH
+            assert len(hearing._people.names) == REMEMBERED
+            people = [len(each) for each in (hearing._numbers, hearing._spoke, hearing._called)]
+            assert max(people) <= 2 * REMEMBERED
+            assert len(here._by_id) == 700
+            sizes.append(len(json.dumps(here.state())))
+        assert max(sizes[2:]) < 1.1 * sizes[1]
+
+    def test_does_not_keep_a_chunk_alive(self, model: Model, long: Long) -> None:
+        """An array that looks into a larger one holds all of it."""
+        here = model.threader()
+        here.place_all(long.messages[:250])
+        assert here._sides is not None
+        assert here._sides.base is None
+
+
+class TestChannels:
+    def mixed(self) -> list[Message]:
+        """Two channels with the same people, in turn; what they say has the same identifiers."""
+        rooms = {name: iter(busy_chat(seed, 300, replies=True)) for name, seed in (("tea", 5), ("cats", 6))}
+        random = Random(1)
+        order = ["tea"] * 300 + ["cats"] * 300
+        random.shuffle(order)
+        return [replace(next(rooms[name]), channel=name, line=line) for line, name in enumerate(order)]
+
+    def test_each_is_followed_for_itself(self, model: Model) -> None:
+        chat = self.mixed()
+        together = list(model.threads(chat))
+        assert [each.message for each in together] == chat
+        for name in ("tea", "cats"):
+            alone = model.threader().place_all([message for message in chat if message.channel == name])
+            assert_same([each for each in together if each.message.channel == name], alone)
+
+    def test_no_thread_is_in_two(self, model: Model) -> None:
+        rooms: dict[int, set[str | None]] = {}
+        for each in model.threads(self.mixed()):
+            rooms.setdefault(each.thread, set()).add(each.message.channel)
+        assert all(len(names) == 1 for names in rooms.values())
+
+    def test_no_channel_is_one_as_well(self, model: Model) -> None:
+        chat = [Message("ada", "is the kettle on?", line=0), Message("bob", "yes", line=1, channel="tea")]
+        assert [each.starts for each in model.threads(chat)] == [True, True]
+
+    def test_lines_are_counted_over_all_of_them(self, model: Model) -> None:
+        chat = [Message("ada", "hello", channel="tea"), Message("ada", "hello", channel="cats")]
+        assert [each.line for each in model.threads(chat)] == [0, 1]
+
+
+class TestReplies:
+    """What the platform says."""
+
+    def test_wins(self, model: Model) -> None:
+        chat = talk("ada> is the kettle on?", "bob> where is the cat?", "cyd> bob: on the sofa")
+        chat = [replace(message, id=f"m{message.line}") for message in chat]
+        chat[2] = replace(chat[2], reply_to="m0")
+        last = model.threader().place_all(chat)[2]
+        assert (last.replies_to, last.thread, last.probability) == ((0,), 0, 1.0)
+
+    @pytest.mark.parametrize("apart", [5, 99, 100, 101, 300])
+    def test_however_far_back(self, model: Model, apart: int) -> None:
+        chat = [
+            Message(PEOPLE[place % 4], f"item {place}", line=place, id=f"m{place}") for place in range(400)
+        ]
+        chat[350] = replace(chat[350], reply_to=f"m{350 - apart}")
+        found = model.threader().place_all(chat)
+        assert (found[350].replies_to, found[350].probability) == ((350 - apart,), 1.0)
+        assert found[350].thread == found[350 - apart].thread
+        assert_same(found, one_by_one(model.threader(), chat))
+
+    @pytest.mark.parametrize("reply_to", ["nobody said so", "m2", "m3"])
+    def test_what_was_not_said_before_is_answered_by_nobody(self, model: Model, reply_to: str) -> None:
+        chat = talk("ada> is the kettle on?", "bob> where is the cat?", "cyd> bob: on the sofa", "ada> hm")
+        chat = [replace(message, id=f"m{message.line}") for message in chat]
+        without = model.threader().place_all(chat)[2]
+        chat[2] = replace(chat[2], reply_to=reply_to)
+        assert model.threader().place_all(chat)[2].replies_to == without.replies_to
+
+
+class TestAnything:
+    @pytest.mark.parametrize(
+        "texts",
+        [
+            ("", " ", "\t"),
+            ("?", "!", "!!", "..."),
+            ("x" * 100_000, "a " * 50_000),
+            ("half \ud83d", "\udc00"),
+            ("\x00\x01", "\u202e", "\n"),
+            ("ada:", ": ada", "ada: ", "@ada"),
+        ],
+    )
+    def test_texts(self, model: Model, texts: tuple[str, ...]) -> None:
+        chat = [Message(PEOPLE[place % 3], text) for place, text in enumerate(texts * 3)]
+        assert_same(model.threader().place_all(chat), one_by_one(model.threader(), chat))
+
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ("Grace Hopper", "Ada L.", "Ada L. B."),
+            ("🫖", "👩‍👩‍👧", "李雷"),
+            ("", " ", "\n"),
+            (".*", "(", "\\"),
+            (":", ",", "@"),
+            ("a" * 10_000, "\ud83d", "{0}"),
+        ],
+    )
+    def test_names(self, model: Model, names: tuple[str, ...]) -> None:
+        chat = [
+            Message(one, f"{other}{mark} the cat is with {other}")
+            for one in names
+            for other in names
+            for mark in (":", ",", "")
+        ]
+        assert_same(model.threader().place_all(chat), one_by_one(model.threader(), chat))
+
+    def test_names_of_several_words_are_found_in_front(self, model: Model) -> None:
+        chat = talk("Grace Hopper> where is the cat?", "bob> any tea?", "cyd> Grace Hopper: on the sofa")
+        here = model.threader()
+        assert here.place_all(chat)[2].replies_to == (0,)
+        assert here._heard[2].named == here._heard[0].speaker
+
+    @pytest.mark.parametrize(
+        "step", [timedelta(0), timedelta(hours=-1), timedelta(days=4000)], ids=["same", "backwards", "years"]
+    )
+    def test_times(self, model: Model, step: timedelta) -> None:
+        chat = [replace(message, time=START + step * place) for place, message in enumerate(busy_chat(3, 50))]
+        found = model.threader().place_all(chat)
+        assert_same(found, one_by_one(model.threader(), chat))
+        assert all(0 < each.probability <= 1 for each in found)
+
+    def test_some_times_with_a_zone_some_without_some_none(self, model: Model) -> None:
+        zones = (UTC, None, timezone(timedelta(hours=-5)))
+        chat = [
+            replace(message, time=None if place % 7 == 3 else START.replace(tzinfo=zones[place % 3]))
+            for place, message in enumerate(busy_chat(3, 100))
+        ]
+        assert_same(model.threader().place_all(chat), one_by_one(model.threader(), chat))
+
+    @pytest.mark.parametrize("time", [datetime.min, datetime.max, datetime.max.replace(tzinfo=UTC)], ids=str)
+    def test_the_ends_of_time(self, model: Model, time: datetime) -> None:
+        found = model.threader().place_all(
+            [Message("ada", "tea", time=START), Message("bob", "tea", time=time)]
+        )
+        assert 0 < found[1].probability <= 1
+
+    def test_everybody_says_the_same(self, model: Model) -> None:
+        chat = [Message("ada", "tea")] * 150
+        assert_same(model.threader().place_all(chat), one_by_one(model.threader(), chat))
+
+    def test_to_oneself(self, model: Model) -> None:
+        chat = [
+            Message("ada", "ada: tea", addressee="ada"),
+            Message("ada", "ada: milk"),
+            Message("ada", "ADA: x"),
+        ]
+        assert_same(model.threader().place_all(chat), one_by_one(model.threader(), chat))
+
+
+NAMES = ("ada", "bob", "ADA", "hélène", "🫖", "Grace Hopper", ".*", "(", "@", ":", "", " ", "the")
+names = st.sampled_from(NAMES) | st.text(max_size=6)
+texts = (
+    st.text(max_size=30)
+    | st.builds("{}{} {}".format, names, st.sampled_from((":", ",", ";", ">", "", ":")), st.text(max_size=12))
+    | st.sampled_from(("", " ", "?", "!tea", ": :", "is the tea ready?", "thanks"))
+)
+times = st.none() | st.datetimes(timezones=st.none() | st.sampled_from((UTC, timezone(timedelta(hours=9)))))
+ids = st.none() | st.integers(0, 14).map(str)
+
+
+@st.composite
+def chats(draw: st.DrawFn) -> list[Message]:
+    """Anything at all; only identifiers are of one message each."""
+    kinds = st.sampled_from(Kind)
+    return [
+        Message(
+            draw(names),
+            draw(texts),
+            addressee=draw(st.none() | names),
+            time=draw(times),
+            id=draw(st.none() | st.just(str(place))),
+            reply_to=draw(ids),
+            kind=draw(kinds),
+            line=place,
+        )
+        for place in range(draw(st.integers(0, 14)))
+    ]
+
+
+MODEL = load()
+
+
+@settings(max_examples=60, deadline=None)
+@given(chat=chats(), cut=st.integers(0, 14))
+def test_any_chat(chat: list[Message], cut: int) -> None:
+    at_once = MODEL.threader().place_all(chat)
+    assert_same(at_once, one_by_one(MODEL.threader(), chat))
+    first = MODEL.threader()
+    begun = first.place_all(chat[:cut])
+    resumed = MODEL.threader(through_json(first.state()))
+    assert_same(at_once, [*begun, *resumed.place_all(chat[cut:])])
+    places = {each.line: each for each in at_once}
+    for each in at_once:
+        (parent,) = each.replies_to
+        assert 0 < each.probability <= 1
+        assert each.thread == (each.line if parent == each.line else places[parent].thread)
+        if each.message.kind not in SPOKEN:
+            assert each.starts
+
+
+class TestModels:
+    def test_one_without_threads_says_what_to_do(self) -> None:
+        bare = Model(saved_model())
+        message = "this model places no messages in conversations; `towhom package` makes one that does"
+        with pytest.raises(ModelFormatError, match=message):
+            bare.threader()
+        with pytest.raises(ModelFormatError, match=message):
+            list(bare.threads([Message("ada", "tea")]))
+
+    @pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
+    def test_of_any_kind(self, system: str) -> None:
+        """Any selector can say how messages fit; the network here is one that was never trained."""
+        chat, small = busy_chat(8, 250), Model(small_model(system))
+        found = small.threader().place_all(chat)
+        assert_same(found, in_chunks(small.threader(), chat, of_size(9)))
+        assert len({each.thread for each in found}) > 5
+
+    def test_is_shared_by_channels(self, model: Model, long: Long, untimed: Long) -> None:
+        """Two channels at once do not disturb each other."""
+
+        def follow(chat: Long) -> list[Placed]:
+            return in_chunks(model.threader(), chat.messages[:150], of_size(10))
+
+        with ThreadPoolExecutor(2) as pool:
+            for chat, found in zip((long, untimed), pool.map(follow, (long, untimed)), strict=True):
+                assert_same(found, chat.placed[:150])
