@@ -14,6 +14,8 @@ COMMANDS = {
     "read": ("read", "Read a chat log of any kind: who says what to whom."),
     "who": ("who", "Say for every message of a log whom it addresses; follows a live one."),
     "select": ("select", "Choose what somebody says next, and to whom."),
+    "threads": ("threads", "Pull the conversations of a log apart: which message answers which."),
+    "serve": ("serve", "Answer over HTTP, with a page to look at."),
     "corpus": ("corpus", "Build, describe and export corpora for training and measuring."),
     "vectors": ("vectors", "Word vectors for a corpus, from a published file or trained on it."),
     "train": ("train", "Train a system on a corpus; resumes where it was left."),

@@ -108,3 +108,36 @@ def threads(model: Path | None, log: str | None, messages: int, out: Path | None
     echo_json(result)
     if out is not None:
         write_record(out, {**circumstances(), "log": log or "the sample chat", **result})
+
+
+@bench.command()
+@model_option
+@_log_option
+@click.option("--channels", type=click.IntRange(1), default=1000, show_default=True, help="Channels at once.")
+@click.option(
+    "--clients", type=click.IntRange(1), default=16, show_default=True, help="Clients that ask at once."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0), default=10.0, show_default=True, help="For each of four figures."
+)
+@click.option("--workers", type=click.IntRange(1), help="Processes of the server.  [default: one a core]")
+@record_option
+def serve(
+    model: Path | None,
+    log: str | None,
+    channels: int,
+    clients: int,
+    seconds: float,
+    workers: int | None,
+    out: Path | None,
+) -> None:
+    """Requests a second, and how soon they are answered, over many channels of a server on loopback."""
+    require("fastapi", extra="serve", purpose="serving")
+    from towhom.bench.serve import bench_serve
+
+    result = bench_serve(
+        _messages(log), model=model, channels=channels, clients=clients, seconds=seconds, workers=workers
+    )
+    echo_json(result)
+    if out is not None:
+        write_record(out, {**circumstances(), "log": log or "the sample chat", **result})

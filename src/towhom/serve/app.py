@@ -1,0 +1,279 @@
+"""The HTTP interface: which address does what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.exceptions import HTTPException
+
+from towhom.samples import sample_chat
+from towhom.serve import schemas, static
+from towhom.serve.describe import describe
+from towhom.serve.gate import Gate
+from towhom.serve.problems import Problem, of_status, of_validation
+from towhom.serve.service import Service
+from towhom.serve.storage import Kept
+from towhom.version import __version__
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": schemas.Error, "description": "The request is wrong."},
+    "5XX": {"model": schemas.Error, "description": "The server cannot answer now."},
+}
+router = APIRouter(responses=_ERRORS)
+
+
+async def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+Serving = Annotated[Service, Depends(_service)]
+ChannelId = Annotated[str, Path(pattern=schemas.CHANNEL, description="The channel's id.")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
+After = Annotated[int, Query(ge=-1, le=2**53, description="Only messages with larger numbers.")]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key", min_length=1, max_length=200,
+        description="With the same key, the answer is the same, and no message is doubled; for 24 hours.",
+    ),
+]  # fmt: skip
+
+
+# -- chats that come whole
+
+
+@router.post("/v1/select", response_model=schemas.Selections | schemas.ManySelections)
+async def select(body: schemas.SelectBody, service: Serving) -> Response:
+    """Rank all pairs of addressee and response: what does somebody say next, and to whom?"""
+    many = isinstance(body, schemas.ChatQuestions)
+    questions: Sequence[schemas.ChatQuestion] = (
+        body.requests if isinstance(body, schemas.ChatQuestions) else [body]
+    )
+    _check_chats(service, questions, many)
+    for number, question in enumerate(questions):
+        service.limits.question(question, f"body.requests[{number}]" if many else "body")
+    asked = [question.model_dump(mode="json") for question in questions]
+    results = [{"selections": each} for each in await service.workers.idlest().ask("select", questions=asked)]
+    return JSONResponse({"results": results} if many else results[0])
+
+
+@router.post("/v1/addressees", response_model=schemas.Observations | schemas.ManyObservations)
+async def addressees(body: schemas.AddresseesBody, service: Serving) -> Response:
+    """Say of every message of a chat to whom it is, and what it answers."""
+    many = isinstance(body, schemas.Chats)
+    chats: Sequence[schemas.Chat] = body.requests if isinstance(body, schemas.Chats) else [body]
+    _check_chats(service, chats, many)
+    asked = [_records(chat.messages) for chat in chats]
+    results = [_observations(each) for each in await service.workers.idlest().ask("addressees", chats=asked)]
+    return _json(f'{{"results":[{",".join(results)}]}}' if many else results[0])
+
+
+@router.post("/v1/threads", response_model=schemas.Threads)
+async def threads(body: schemas.ThreadsBody, service: Serving) -> Response:
+    """Pull the conversations of a chat, or of a log, apart."""
+    worker = service.workers.idlest()
+    if isinstance(body, schemas.LogText):
+        service.limits.name(body.name, "body.name")
+        most = service.settings.max_messages
+        placed = await worker.ask("threads-of-log", log=body.log, name=body.name, most=most)
+    else:
+        service.limits.chat(body.messages, "body.messages")
+        placed = await worker.ask("threads", messages=_records(body.messages))
+    return JSONResponse({"messages": placed})
+
+
+@router.post("/v1/read", response_model=schemas.ReadLog)
+async def read(body: schemas.LogText, service: Serving) -> Response:
+    """Read a log in any format that is known: IRC, Slack, Discord, Telegram, Matrix, WhatsApp, JSON lines."""
+    service.limits.name(body.name, "body.name")
+    most = service.settings.max_messages
+    return JSONResponse(await service.workers.idlest().ask("read", log=body.log, name=body.name, most=most))
+
+
+@router.get("/v1/sample")
+def sample() -> schemas.Sample:
+    """The chat that comes with towhom."""
+    with sample_chat() as path:
+        return schemas.Sample(log=path.read_text("utf-8"), name=path.name)
+
+
+# -- channels
+
+
+@router.get("/v1/channels")
+async def channels(
+    service: Serving,
+    after: Annotated[str, Query(max_length=128, description="Only ids that come after this one.")] = "",
+    limit: Limit = 100,
+) -> schemas.Channels:
+    """List the channels, in the order of their ids."""
+    found, next_id = await service.channels.all(after, limit)
+    return schemas.Channels(channels=[_channel(kept) for kept in found], next=next_id)
+
+
+@router.put(
+    "/v1/channels/{id}/messages",
+    response_model=schemas.Observations,
+    responses={201: {"model": schemas.Observations, "description": "The channel is new."}},
+)
+async def replace(id: ChannelId, body: schemas.Chat, service: Serving) -> Response:
+    """Give a channel a history, instead of the one that it has, or a new channel its first."""
+    service.limits.chat(body.messages, "body.messages")
+    found, new = await service.channels.replace(id, _records(body.messages))
+    return _json(_observations(found), 201 if new else 200)
+
+
+@router.post("/v1/channels/{id}/messages", status_code=201, response_model=schemas.Observations)
+async def observe(id: ChannelId, body: schemas.NextBody, service: Serving, key: Key = None) -> Response:
+    """Add the next message, or messages, to a channel. What has been answered is saved."""
+    if isinstance(body, schemas.OneMessage):
+        messages = [body.message]
+        service.limits.message(body.message, "body.message")
+    else:
+        messages = body.messages
+        service.limits.chat(messages, "body.messages")
+    return _json(_observations(await service.channels.observe(id, _records(messages), key)), 201)
+
+
+@router.get("/v1/channels/{id}/messages", response_model=schemas.ObservationsPage)
+async def messages(id: ChannelId, service: Serving, after: After = -1, limit: Limit = 100) -> Response:
+    """The messages of a channel, with what was observed when they came."""
+    found, next_number = await service.channels.messages(id, after, limit)
+    return _json(f'{_observations(found)[:-1]},"next":{json.dumps(next_number)}}}')
+
+
+@router.delete("/v1/channels/{id}/messages", status_code=204)
+async def empty(id: ChannelId, service: Serving) -> Response:
+    """Delete the messages of a channel; the channel stays."""
+    await service.channels.empty(id)
+    return Response(status_code=204)
+
+
+@router.delete("/v1/channels/{id}", status_code=204)
+async def delete(id: ChannelId, service: Serving) -> Response:
+    """Delete a channel with all its messages."""
+    await service.channels.delete(id)
+    return Response(status_code=204)
+
+
+@router.post("/v1/channels/{id}/select", response_model=schemas.Selections)
+async def select_next(id: ChannelId, body: schemas.Question, service: Serving) -> Response:
+    """Rank all pairs of addressee and response for what comes next in a channel."""
+    service.limits.question(body, "body")
+    return JSONResponse({"selections": await service.channels.select(id, body.responder, body.candidates)})
+
+
+@router.get(
+    "/v1/channels/{id}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(
+    id: ChannelId,
+    service: Serving,
+    after: After = -1,
+    last: Annotated[int | None, Header(alias="Last-Event-ID", ge=-1, le=2**53)] = None,
+) -> StreamingResponse:
+    """Follow a channel as server-sent events: `event: message`, `id:` its number, `data:` the observation.
+
+    If the channel gets another history, the numbers begin again at 0.
+    """
+    stream = _as_events(service.channels.follow(id, after if last is None else last))
+    await anext(stream)  # a sign of life; a problem is one here, when the answer has not begun
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
+# -- the server itself
+
+
+@router.get("/healthz")
+async def health() -> schemas.Status:
+    """Whether the server runs."""
+    return schemas.Status(status="alive")
+
+
+@router.get("/readyz")
+async def ready(service: Serving) -> schemas.Status:
+    """Whether it can answer: workers are up, and the storage can be written."""
+    await service.check()
+    return schemas.Status(status="ready")
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def metrics(service: Serving) -> Response:
+    """Figures for Prometheus."""
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def create_app(service: Service, tokens: Sequence[str]) -> FastAPI:
+    """The application.
+
+    Args:
+        service: What answers; somebody else starts and stops it.
+        tokens: Those that open the server.
+    """
+    app = FastAPI(version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.service = service
+    app.include_router(router)
+    app.include_router(static.router)
+    app.add_exception_handler(Problem, _answer_problem)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(HTTPException, _answer_status)
+    app.add_middleware(Gate, service.settings, tokens, service.metrics)
+    described = describe(app, service.settings)
+    app.openapi = lambda: described  # type: ignore[method-assign]
+    return app
+
+
+async def _answer_problem(_: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Problem)  # noqa: S101
+    return problem.response()
+
+
+async def _answer_invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    return of_validation(error.errors()).response()
+
+
+async def _answer_status(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    return of_status(error.status_code, error.headers).response()
+
+
+def _check_chats(service: Service, chats: Sequence[schemas.Chat | schemas.ChatQuestion], many: bool) -> None:
+    if many:
+        service.limits.batch(chats)
+    for number, chat in enumerate(chats):
+        where = f"body.requests[{number}].messages" if many else "body.messages"
+        service.limits.chat(chat.messages, where)
+
+
+def _channel(kept: Kept) -> schemas.Channel:
+    updated = datetime.fromtimestamp(kept.updated, UTC)
+    return schemas.Channel(id=kept.name, messages=kept.messages, updated=updated)
+
+
+def _records(messages: Sequence[schemas.Message]) -> list[dict[str, Any]]:
+    return [message.model_dump(mode="json") for message in messages]
+
+
+def _observations(texts: Sequence[str]) -> str:
+    """Observations, which are JSON already."""
+    return f'{{"observations":[{",".join(texts)}]}}'
+
+
+def _json(text: str, status: int = 200) -> Response:
+    return Response(text, status, media_type="application/json")
+
+
+async def _as_events(found: AsyncIterator[tuple[int, str] | None]) -> AsyncIterator[str]:
+    async for each in found:
+        yield ":\n\n" if each is None else f"event: message\nid: {each[0]}\ndata: {each[1]}\n\n"

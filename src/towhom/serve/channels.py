@@ -1,0 +1,194 @@
+"""What can be done with channels.
+
+One channel does one thing at a time, in the order in which it was asked; channels do not wait for each other.
+What is acknowledged is on disk. A channel that is not in memory comes back from there, and gives the answers
+that it would have given: so whatever fails, it is enough to distrust what is in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from towhom.serve.followers import Followers
+from towhom.serve.journal import Journal
+from towhom.serve.memory import Held, Memory
+from towhom.serve.problems import Problem
+from towhom.serve.storage import Append, Delete, Kept, Keyed, Replace, Row, Snapshot
+
+SNAPSHOT_EVERY = 64
+"""Messages: what has to be gone through again, at most, when a channel comes back."""
+_AT_ONCE = 500
+"""Messages that a follower is sent in one go."""
+
+Record = dict[str, Any]
+
+
+class Channels:
+    """Channels by their names.
+
+    Args:
+        memory: Where they are while they are used.
+        journal: Where they are kept.
+        followers: Who is told of news.
+        most: How many there may be.
+    """
+
+    def __init__(self, memory: Memory, journal: Journal, followers: Followers, *, most: int) -> None:
+        self._memory = memory
+        self._journal = journal
+        self._followers = followers
+        self._most = most
+        self._count = 0
+
+    async def start(self) -> None:
+        """Count what there is."""
+        self._count = await self._journal.read(self._journal.storage.count)
+
+    async def observe(self, name: str, messages: Sequence[Record], key: str | None) -> list[str]:
+        """Take the next messages of a channel, which is made if it is new; returns observations, as JSON.
+
+        Args:
+            name: Of the channel.
+            messages: One or more.
+            key: Asked again with the same key, the answer is the same, and no message is doubled.
+        """
+        async with self._memory.using(name) as held:
+            asked = _fingerprint(messages)
+            if key is not None and (known := await self._answered(name, key, asked)) is not None:
+                return known
+            kept = None if held.ready else await self._kept(name)
+            new = kept is None and not held.ready
+            with self._counted(new=new):
+                if new:
+                    await self._memory.begin(held)
+                elif kept is not None:
+                    await self._memory.bring(held, kept)
+                first = held.messages
+                rows, snapshot = await self._observed(held, messages)
+                keyed = None if key is None else Keyed(key, asked, first, len(rows))
+                await self._journal.write(Append(name, first, rows, snapshot, keyed))
+                held.saved(first + len(rows), snapshot)
+        self._followers.wake(name)
+        return [observation for _, observation in rows]
+
+    async def replace(self, name: str, messages: Sequence[Record]) -> tuple[list[str], bool]:
+        """Give a channel another history; returns observations, as JSON, and whether the channel is new."""
+        async with self._memory.using(name) as held:
+            new = await self._kept(name) is None
+            with self._counted(new=new):
+                await self._memory.begin(held)
+                rows, snapshot = await self._observed(held, messages)
+                await self._journal.write(Replace(name, rows, snapshot))
+                held.saved(len(rows), snapshot)
+        self._followers.wake(name, replaced=True)
+        return [observation for _, observation in rows], new
+
+    async def empty(self, name: str) -> None:
+        """Forget the messages of a channel, which stays."""
+        async with self._memory.using(name) as held:
+            await self._existing(name)
+            await self._memory.drop(held)
+            await self._journal.write(Replace(name, []))
+        self._followers.wake(name, replaced=True)
+
+    async def delete(self, name: str) -> None:
+        """Forget a channel."""
+        async with self._memory.using(name) as held:
+            await self._existing(name)
+            await self._memory.drop(held)
+            await self._journal.write(Delete(name))
+            self._count -= 1
+        self._followers.wake(name, replaced=True)
+
+    async def select(self, name: str, responder: str, candidates: Sequence[str]) -> list[Record]:
+        """All pairs of addressee and response, the likeliest first."""
+        async with self._memory.using(name) as held:
+            if not held.ready:
+                await self._memory.bring(held, await self._existing(name))
+            question = {"responder": responder, "candidates": candidates}
+            found: list[Record] = await held.worker.ask("select-in", channel=name, **question)
+            return found
+
+    async def messages(self, name: str, after: int, limit: int) -> tuple[list[str], int | None]:
+        """Observations after a number, as JSON, and the number to go on after, if there are more."""
+        await self._existing(name)
+        found = await self._journal.read(self._journal.storage.observations, name, after + 1, limit + 1)
+        return found[:limit], after + limit if len(found) > limit else None
+
+    async def all(self, after: str, limit: int) -> tuple[list[Kept], str | None]:
+        """Channels after a name, and the name to go on after, if there are more."""
+        found = await self._journal.read(self._journal.storage.channels, after, limit + 1)
+        return found[:limit], found[limit - 1].name if len(found) > limit else None
+
+    async def follow(self, name: str, after: int) -> AsyncIterator[tuple[int, str] | None]:
+        """Observations after a number, as they come, with theirs; None at first, and when none came for long.
+
+        If the channel gets another history, this goes on with the first message of that.
+        """
+        with self._followers.follow(name) as follower:
+            number = after + 1 if after < (await self._existing(name)).messages else 0
+            yield None
+            while not self._followers.closed:
+                follower.news.clear()
+                found = await self._journal.read(self._journal.storage.observations, name, number, _AT_ONCE)
+                if follower.replaced:
+                    follower.replaced, number = False, 0
+                    continue
+                for observation in found:
+                    yield number, observation
+                    number += 1
+                if not found and not await follower.woken():
+                    yield None
+
+    # -- inside
+
+    async def _kept(self, name: str) -> Kept | None:
+        return await self._journal.read(self._journal.storage.channel, name)
+
+    async def _existing(self, name: str) -> Kept:
+        kept = await self._kept(name)
+        if kept is None:
+            sentence = "There is no channel of this id; its first message makes it."
+            raise Problem(404, "no-such-channel", sentence, "path.id")
+        return kept
+
+    async def _answered(self, name: str, key: str, asked: str) -> list[str] | None:
+        """What was answered to the same question before."""
+        known = await self._journal.read(self._journal.storage.keyed, name, key)
+        if known is None:
+            return None
+        if known.fingerprint != asked:
+            sentence = "Other messages were sent with this key before; take a new one for each request."
+            raise Problem(409, "key-reused", sentence, "header.Idempotency-Key")
+        return await self._journal.read(self._journal.storage.observations, name, known.first, known.count)
+
+    async def _observed(self, held: Held, messages: Sequence[Record]) -> tuple[list[Row], Snapshot | None]:
+        """The next messages, with their observations; now and then with a snapshot."""
+        count = held.messages + len(messages)
+        keep = count // SNAPSHOT_EVERY > held.kept // SNAPSHOT_EVERY
+        held.current = False  # memory is ahead of the disk, until it is saved
+        told = await held.worker.ask("observe", channel=held.name, messages=messages, keep=keep)
+        texts = (json.dumps(message, ensure_ascii=False) for message in messages)
+        rows = list(zip(texts, told["observations"], strict=True))
+        return rows, Snapshot(count, told["state"]) if keep else None
+
+    @contextmanager
+    def _counted(self, *, new: bool) -> Iterator[None]:
+        """Count a channel that is about to be made, so that there are never too many."""
+        if new and self._count >= self._most:
+            sentence = f"There are {self._count} channels, the most that are kept; delete some first."
+            raise Problem(409, "too-many-channels", sentence, "path.id")
+        self._count += new
+        try:
+            yield
+        except BaseException:
+            self._count -= new
+            raise
+
+
+def _fingerprint(messages: Sequence[Record]) -> str:
+    return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,21 @@
+"""Errors for a log: their kind and where they arose. Their texts may quote a chat."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from traceback import extract_tb
+
+_SHOWN = 3
+
+
+class JobError(Exception):
+    """An error inside a worker; its text is what `described` said of it there."""
+
+
+def described(error: BaseException) -> str:
+    """Like `ValueError at session.py:120 < room.py:43`; the innermost place first, no folders."""
+    if isinstance(error, JobError):
+        return str(error)
+    frames = extract_tb(error.__traceback__)[: -_SHOWN - 1 : -1]
+    places = [f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in frames]
+    return f"{type(error).__name__} at {' < '.join(places)}"

@@ -1,0 +1,110 @@
+"""What a worker can be asked. A job is a generator: it rests after every step, so that others have a turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, TypeVar
+
+from towhom.errors import TowhomError
+from towhom.live import Model
+from towhom.serve.answers import message_of, placed, read_line, selections
+from towhom.serve.logs import LogText
+from towhom.serve.room import Room
+
+Job = Generator[None, None, Any]
+Item = TypeVar("Item")
+Records = list[dict[str, Any]]
+
+
+class Jobs:
+    """The jobs, by name, and the channels that are in memory.
+
+    Args:
+        model: What answers.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._rooms: dict[str, Room] = {}
+        self._known: dict[str, Callable[..., Job]] = {
+            "addressees": self._addressees,
+            "select": self._select,
+            "threads": self._threads,
+            "threads-of-log": self._threads_of_log,
+            "read": self._read,
+            "open": self._open,
+            "observe": self._observe,
+            "select-in": self._select_in,
+            "close": self._close,
+        }
+
+    def start(self, name: str, arguments: dict[str, Any]) -> Job:
+        """A job that is about to begin."""
+        return self._known[name](**arguments)
+
+    # -- chats that come whole, and are forgotten
+
+    def _addressees(self, chats: list[Records]) -> Job:
+        results = []
+        for chat in chats:
+            results.append((yield from _resting(Room(self._model).observe(chat))))
+        return results
+
+    def _select(self, questions: Records) -> Job:
+        results = []
+        for question in questions:
+            session = self._model.session()
+            yield from _resting(map(session.observe, map(message_of, question["messages"])))
+            results.append(selections(session, question["responder"], question["candidates"]))
+            yield
+        return results
+
+    def _threads(self, messages: Records) -> Job:
+        return (yield from _resting(placed(self._model, [message_of(each) for each in messages])))
+
+    def _threads_of_log(self, log: str, name: str | None, most: int) -> Job:
+        messages = yield from _resting(LogText(log, name, most))
+        return (yield from _resting(placed(self._model, messages)))
+
+    def _read(self, log: str, name: str | None, most: int) -> Job:
+        text = LogText(log, name, most)
+        messages = yield from _resting(text)
+        lines = [read_line(number, message) for number, message in enumerate(messages)]
+        return {"format": text.format, "messages": lines, "problems": text.problems}
+
+    # -- channels
+
+    def _open(self, channel: str, state: str | None, first: int, messages: list[str]) -> Job:
+        """Bring a channel into memory: what it was, and what has been said since. False if that cannot be."""
+        try:
+            room = Room(self._model, first, None if state is None else json.loads(state))
+        except (TowhomError, LookupError, TypeError, ValueError):
+            return False
+        yield from _resting(room.observe([json.loads(each) for each in messages]))
+        self._rooms[channel] = room
+        return True
+
+    def _observe(self, channel: str, messages: Records, keep: bool) -> Job:
+        """The next messages; with `keep`, what it takes to go on from there."""
+        room = self._rooms[channel]
+        observations = yield from _resting(room.observe(messages))
+        return {"observations": observations, "state": json.dumps(room.state()) if keep else None}
+
+    def _select_in(self, channel: str, responder: str, candidates: list[str]) -> Job:
+        yield
+        return self._rooms[channel].select(responder, candidates)
+
+    def _close(self, channel: str) -> Job:
+        """Let a channel leave memory; returns what it takes to go on."""
+        yield
+        return json.dumps(self._rooms.pop(channel).state())
+
+
+def _resting(items: Iterable[Item]) -> Generator[None, None, list[Item]]:
+    """All items, with a rest after each."""
+    taken = []
+    for item in items:
+        taken.append(item)
+        yield
+    return taken

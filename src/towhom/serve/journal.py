@@ -1,0 +1,116 @@
+"""Storage, used from the event loop: what waits to be written is written together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import TypeVar
+
+from towhom.serve.metrics import Metrics
+from towhom.serve.problems import Problem
+from towhom.serve.storage import Change, Storage
+
+log = logging.getLogger("towhom.serve")
+Found = TypeVar("Found")
+Waiting = tuple[Change, asyncio.Future[None]]
+
+
+class Journal:
+    """A thread that writes and a thread that reads.
+
+    Args:
+        storage: Where.
+        metrics: Counts what is written.
+    """
+
+    def __init__(self, storage: Storage, metrics: Metrics) -> None:
+        self.storage = storage
+        self._metrics = metrics
+        self._writer = ThreadPoolExecutor(1, "towhom-writer")
+        self._reader = ThreadPoolExecutor(1, "towhom-reader")
+        self._waiting: list[Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def read(self, query: Callable[..., Found], *arguments: object) -> Found:
+        """What a method of the storage finds.
+
+        Raises:
+            Problem: It cannot be read.
+        """
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._reader, query, *arguments)
+        except (sqlite3.Error, OSError) as error:
+            raise _failed(error) from error
+
+    async def write(self, change: Change) -> None:
+        """Returns when the change is safe.
+
+        Raises:
+            Problem: It could not be written, and nothing was.
+        """
+        done = asyncio.get_running_loop().create_future()
+        self._waiting.append((change, done))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+        await done
+
+    async def check(self) -> None:
+        """Fail if nothing can be written.
+
+        Raises:
+            Problem: So it is.
+        """
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._writer, self.storage.check)
+        except (sqlite3.Error, OSError) as error:
+            raise _failed(error) from error
+
+    async def close(self) -> None:
+        """Write what waits, and close the storage."""
+        if self._writing is not None:
+            await self._writing
+        for each in (self._reader, self._writer):
+            each.shutdown()
+        self.storage.close()
+
+    async def _write(self) -> None:
+        """Group commit: what comes in while one transaction is written makes up the next."""
+        while self._waiting:
+            group, self._waiting = self._waiting, []
+            error = await self._commit(group)
+            if error is None or len(group) == 1:
+                _tell(group, error)
+            else:  # one after the other, so that one that cannot be written takes no other with it
+                for each in group:
+                    _tell([each], await self._commit([each]))
+
+    async def _commit(self, group: list[Waiting]) -> Problem | None:
+        changes = [change for change, _ in group]
+        start = perf_counter()
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._writer, self.storage.commit, changes)
+        except Exception as error:  # whatever it is, nobody waits for ever
+            return _failed(error)
+        self._metrics.committed(changes, perf_counter() - start)
+        return None
+
+
+def _tell(group: list[Waiting], error: Problem | None) -> None:
+    """Those who wait for a group hear what has become of it."""
+    for _, done in group:
+        if done.cancelled():
+            continue
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+
+def _failed(error: Exception) -> Problem:
+    log.error("the storage failed: %s", type(error).__name__)
+    sentence = "The server cannot use its storage, and nothing was saved; look at its disk, or try later."
+    return Problem(503, "storage-failed", sentence)

@@ -1,0 +1,60 @@
+"""How much the content of a request may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from towhom.serve.problems import Problem
+from towhom.serve.schemas import Chat, ChatQuestion, Message, Question
+from towhom.serve.settings import Settings
+
+
+class Limits:
+    """Checks requests.
+
+    Args:
+        settings: Of the server.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._most = settings
+
+    def batch(self, requests: Sequence[Chat | ChatQuestion]) -> None:
+        """Refuse too many questions at once, and too many messages in all of them together."""
+        _few(len(requests), self._most.max_batch, "questions", "body.requests")
+        messages = sum(len(request.messages) for request in requests)
+        _few(messages, self._most.max_messages, "messages", "body.requests")
+
+    def chat(self, messages: Sequence[Message], where: str) -> None:
+        """Refuse too many messages, and those that are too long."""
+        _few(len(messages), self._most.max_messages, "messages", where)
+        for place, message in enumerate(messages):
+            self.message(message, f"{where}[{place}]")
+
+    def message(self, message: Message, where: str) -> None:
+        """Refuse a message that is too long."""
+        _short(message.text, self._most.max_text, f"{where}.text")
+        for field in ("speaker", "addressee", "id"):
+            self.name(getattr(message, field), f"{where}.{field}")
+
+    def question(self, question: Question, where: str) -> None:
+        """Refuse too many candidates, and those that are too long."""
+        self.name(question.responder, f"{where}.responder")
+        _few(len(question.candidates), self._most.max_candidates, "candidates", f"{where}.candidates")
+        for place, candidate in enumerate(question.candidates):
+            _short(candidate, self._most.max_text, f"{where}.candidates[{place}]")
+
+    def name(self, name: str | None, where: str) -> None:
+        """Refuse a name that is too long."""
+        if name is not None:
+            _short(name, self._most.max_name, where)
+
+
+def _few(count: int, most: int, what: str, where: str) -> None:
+    if count > most:
+        raise Problem(422, f"too-many-{what}", f"There are {count} {what}; {most} are the most.", where)
+
+
+def _short(text: str, most: int, where: str) -> None:
+    if len(text) > most:
+        raise Problem(422, "text-too-long", f"This has {len(text)} characters; {most} are the most.", where)

@@ -1,0 +1,185 @@
+"""Which channels are in the memory of which worker, and who may use them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from towhom.serve.failures import JobError, described
+from towhom.serve.journal import Journal
+from towhom.serve.metrics import Metrics
+from towhom.serve.problems import Problem
+from towhom.serve.storage import Keep, Kept, Snapshot
+from towhom.serve.workers import WorkerProcess, Workers
+
+log = logging.getLogger("towhom.serve")
+
+_REPLAYED = 256
+"""Messages to go through where the snapshot is of no use, since another model made it."""
+_SWEEPS = 10
+"""Looks for quiet channels, in the time that makes one quiet."""
+
+
+class Held:
+    """A channel that is in memory, or that somebody uses.
+
+    Args:
+        name: Of the channel.
+        worker: Which it belongs to.
+    """
+
+    def __init__(self, name: str, worker: WorkerProcess) -> None:
+        self.name = name
+        self.worker = worker
+        self.lock = asyncio.Lock()
+        self.users = 0
+        """How many do something with it, or wait to."""
+        self.live = False
+        """Whether the worker has it in memory."""
+        self.current = False
+        """Whether what is in memory is what is on disk."""
+        self.messages = 0
+        self.kept = 0
+        """How many of its messages the last snapshot covers."""
+        self.used = monotonic()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be asked at once."""
+        return self.live and self.current
+
+    def saved(self, messages: int, snapshot: Snapshot | None) -> None:
+        """What is in memory is on disk now."""
+        self.current, self.messages = True, messages
+        if snapshot is not None:
+            self.kept = snapshot.messages
+
+
+class Memory:
+    """Every channel belongs to one worker, by a hash of its name.
+
+    Args:
+        workers: What runs the model.
+        journal: Where channels come back from.
+        metrics: Counts those that come and go.
+        idle: Seconds after which a quiet channel leaves.
+        most: How many a worker keeps.
+    """
+
+    def __init__(
+        self, workers: Workers, journal: Journal, metrics: Metrics, *, idle: float, most: int
+    ) -> None:
+        self._workers = workers
+        self._journal = journal
+        self._metrics = metrics
+        self._idle = idle
+        self._most = most
+        # One a worker; those used last stand at the end.
+        self._shards = [OrderedDict[str, Held]() for _ in workers.all]
+        self._sweeper: asyncio.Task[None] | None = None
+
+    @property
+    def live(self) -> int:
+        """How many channels are in memory."""
+        return sum(held.live for shard in self._shards for held in shard.values())
+
+    def start(self) -> None:
+        """Begin to let quiet channels leave."""
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        """Let all channels leave."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await asyncio.gather(*(self._evict(list(shard.values())) for shard in self._shards))
+
+    def lost(self, number: int) -> None:
+        """A worker has died: none of its channels is in memory any more."""
+        for held in self._shards[number].values():
+            held.live = False
+
+    @asynccontextmanager
+    async def using(self, name: str) -> AsyncIterator[Held]:
+        """A channel for oneself: one after the other, in the order in which they came."""
+        number = self._workers.shard(name)
+        shard = self._shards[number]
+        held = shard.setdefault(name, Held(name, self._workers.all[number]))
+        held.users += 1
+        try:
+            async with held.lock:
+                yield held
+        finally:
+            held.users -= 1
+            held.used = monotonic()
+            if held.live or held.users:
+                shard.move_to_end(name)
+            else:
+                del shard[name]
+
+    async def begin(self, held: Held) -> None:
+        """An empty channel instead of what is in memory."""
+        await self._put(held, None, 0, [])
+        held.messages = held.kept = 0
+
+    async def bring(self, held: Held, kept: Kept) -> None:
+        """A channel from disk: its last snapshot, and what was said since."""
+        storage, name = self._journal.storage, held.name
+        snapshot = await self._journal.read(storage.snapshot, name)
+        first = 0 if snapshot is None else snapshot.messages
+        messages = await self._journal.read(storage.messages, name, first)
+        if not await self._put(held, None if snapshot is None else snapshot.state, first, messages):
+            first = max(0, kept.messages - _REPLAYED)
+            await self._put(held, None, first, await self._journal.read(storage.messages, name, first))
+        held.kept = first
+        held.saved(kept.messages, None)
+
+    async def drop(self, held: Held) -> None:
+        """Let a channel leave that is not worth keeping."""
+        held.live = held.current = False
+        with suppress(Problem, JobError):  # a worker that died has forgotten it, too
+            await held.worker.ask("close", channel=held.name)
+
+    # -- inside
+
+    async def _put(self, held: Held, state: str | None, first: int, messages: list[str]) -> bool:
+        shard = self._shards[self._workers.shard(held.name)]
+        if not held.live:
+            surplus = sum(each.live for each in shard.values()) + 1 - self._most
+            quiet = (each for each in shard.values() if each.live and not each.users)
+            await self._evict(list(islice(quiet, max(surplus, 0))))
+        held.current = False
+        arguments: dict[str, Any] = {"state": state, "first": first, "messages": messages}
+        held.live = await held.worker.ask("open", channel=held.name, **arguments)
+        self._metrics.opened.inc()
+        return held.live
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(self._idle / _SWEEPS)
+            since = monotonic() - self._idle
+            for shard in self._shards:
+                await self._evict([held for held in shard.values() if held.live and held.used < since])
+
+    async def _evict(self, every: Iterable[Held]) -> None:
+        """Let channels leave that nobody uses; what they are is written, to come back soon."""
+        await asyncio.gather(*(self._leave(held) for held in every))
+
+    async def _leave(self, held: Held) -> None:
+        if held.users or not held.live:
+            return
+        async with self.using(held.name):
+            worth_it = held.current and held.kept < held.messages
+            held.live = held.current = False
+            self._metrics.evicted.inc()
+            try:
+                state = await held.worker.ask("close", channel=held.name)
+                if worth_it:
+                    await self._journal.write(Keep(held.name, Snapshot(held.messages, state)))
+            except (Problem, JobError) as error:  # it can come back without a new snapshot, too
+                log.error("a channel left without a snapshot: %s", described(error))

@@ -1,0 +1,205 @@
+// What is known of a chat: its lines, whom they address, its conversations, and questions without an answer.
+
+const SPOKEN = new Set(["message", "action", "notice"]);
+const COLOURS = 8;
+const QUESTION = /\?(?=$|[\s"'”’)\]!?.,:;])/;
+
+/** A conversation of two messages or more has a number and a colour; a message on its own has neither. */
+class Conversation {
+  constructor(key) {
+    this.key = key;
+    this.lines = [];
+    this.people = new Map();
+    this.number = null;
+    this.colour = null;
+  }
+
+  get first() {
+    return this.lines[0];
+  }
+
+  get last() {
+    return this.lines[this.lines.length - 1];
+  }
+}
+
+export class Chat {
+  constructor() {
+    this.lines = [];
+    this.spoken = []; // the lines that the server is asked about, in its order
+    this.speakers = new Map();
+    this.conversations = []; // by number
+    this.observed = 0;
+    this.unanswered = 0;
+    this._threads = new Map();
+    this._lastBy = new Map();
+    this._open = new Map(); // conversation -> its questions that nobody has answered
+    this._colourUsed = new Array(COLOURS).fill(-1);
+  }
+
+  /** Take the next line, as `/v1/read` gives it. */
+  add({ speaker, text, addressee = null, time = null, kind = "message" }) {
+    const line = {
+      index: this.lines.length,
+      position: null,
+      speaker,
+      text,
+      named: addressee,
+      time,
+      kind,
+      spoken: SPOKEN.has(kind),
+      seen: null,
+      to: null,
+      target: null,
+      conversation: null,
+      question: false,
+      open: false,
+      version: 0,
+    };
+    this.lines.push(line);
+    if (line.spoken) {
+      line.position = this.spoken.length;
+      this.spoken.push(line);
+      this.speakers.set(speaker, (this.speakers.get(speaker) ?? 0) + 1);
+    }
+    return line;
+  }
+
+  /**
+   * Take what the server says of the next line that was spoken.
+   *
+   * Its numbers count from the first message of a request; `start` is that message's position here.
+   */
+  observe(observation, start) {
+    const line = this.spoken[this.observed];
+    this.observed += 1;
+    const likeliest = observation.addressees[0] ?? { name: null, probability: 1 };
+    line.seen = {
+      addressees: observation.addressees,
+      how: observation.how,
+      reason: observation.reason,
+      probability: likeliest.probability,
+      threadProbability: observation.thread_probability,
+    };
+    line.to = likeliest.name;
+    // The name in front of a message is cut from its text when the server finds it.
+    if (line.named === null && observation.message.addressee !== null) {
+      line.named = observation.message.addressee;
+      line.text = observation.message.text;
+    }
+    const answers = observation.replies_to
+      .map((number) => this.spoken[number + start])
+      .filter((other) => other !== undefined && other !== line);
+    line.answers = answers;
+    line.target = this._targetOf(line, answers);
+    this._lastBy.set(line.speaker, line);
+    this._join(line, this._threadOf(observation.thread + start));
+    this._question(line, answers);
+    line.version += 1;
+    return line;
+  }
+
+  _threadOf(position) {
+    const known = this.spoken[position]?.conversation ?? this._threads.get(position);
+    if (known) return known;
+    const conversation = new Conversation(position);
+    this._threads.set(position, conversation);
+    return conversation;
+  }
+
+  _targetOf(line, answers) {
+    if (line.to === null) return null;
+    const theirs = answers.filter((other) => other.speaker === line.to);
+    return theirs[theirs.length - 1] ?? this._lastBy.get(line.to) ?? null;
+  }
+
+  _join(line, conversation) {
+    line.conversation = conversation;
+    conversation.lines.push(line);
+    conversation.people.set(line.speaker, (conversation.people.get(line.speaker) ?? 0) + 1);
+    if (conversation.lines.length === 2) {
+      this.conversations.push(conversation);
+      conversation.number = this.conversations.length;
+      // The colour that has been out of use for longest: neighbours differ.
+      conversation.colour = this._colourUsed.indexOf(Math.min(...this._colourUsed));
+      conversation.first.version += 1;
+    }
+    if (conversation.colour !== null) this._colourUsed[conversation.colour] = line.position;
+  }
+
+  _question(line, answers) {
+    const questions = this._open.get(line.conversation) ?? [];
+    const left = questions.filter((asked) => {
+      if (asked.speaker === line.speaker) return true;
+      if (!answers.includes(asked) && line.to !== asked.speaker) return true;
+      asked.open = false;
+      asked.version += 1;
+      this.unanswered -= 1;
+      return false;
+    });
+    line.question = QUESTION.test(line.text);
+    if (line.question) {
+      line.open = true;
+      this.unanswered += 1;
+      left.push(line);
+    }
+    this._open.set(line.conversation, left);
+  }
+}
+
+/** A line as the API takes messages, within its limits on names and text. */
+export function messageOf(line) {
+  return {
+    speaker: cut(line.speaker, 200),
+    text: cut(line.text, 4000),
+    addressee: line.named === null ? null : cut(line.named, 200),
+    time: line.time,
+    id: null,
+  };
+}
+
+/** The first characters of a text; half a surrogate pair at its end is left out. */
+function cut(text, length) {
+  return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
+}
+
+const HAS_ZONE = /(Z|[+-]\d\d:?\d\d)$/;
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+
+/** Time and day of a line: a log's own clock as it is, a time with a zone in the reader's zone. */
+export function whenOf(time) {
+  if (!time) return { clock: "", day: "" };
+  if (!HAS_ZONE.test(time)) return { clock: time.slice(11, 16), day: time.slice(0, 10) };
+  const moment = new Date(time);
+  const pad = (number) => String(number).padStart(2, "0");
+  const day = `${moment.getFullYear()}-${pad(moment.getMonth() + 1)}-${pad(moment.getDate())}`;
+  return { clock: clock.format(moment), day };
+}
+
+/** A day as people write it; the first day of a log without dates, in the year 1, goes without saying. */
+export function dayName(day) {
+  if (day.startsWith("0001-")) {
+    const number = Math.round((Date.parse(day) - Date.parse("0001-01-01")) / 86_400_000) + 1;
+    return number === 1 ? "" : `Day ${number}`;
+  }
+  const moment = new Date(`${day}T12:00:00`);
+  return Number.isNaN(moment.getTime()) ? day : date.format(moment);
+}
+
+/** A probability as a whole percentage; what is nearly sure or impossible is not shown as if it were. */
+export function percent(probability) {
+  const rounded = Math.round(probability * 100);
+  if (rounded === 100 && probability < 0.9995) return "> 99 %";
+  if (rounded === 0 && probability > 0) return "< 1 %";
+  return `${rounded} %`;
+}
+
+/** Whom a null in the API's answers stands for. */
+export const nameOf = (name) => name ?? "nobody in particular";
+
+/** The beginning of a text, on one line. */
+export function shorten(text, length) {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= length ? line : `${cut(line, length - 1).trimEnd()}…`;
+}

@@ -1,0 +1,38 @@
+// The status line: what is going on, how far it is, and what is wrong.
+
+import { ApiError } from "./api.js";
+import { byId } from "./dom.js";
+
+/** Say what is going on; an empty text ends it. */
+export function say(text, { error = false, retry = null, done = null, of = null } = {}) {
+  const status = byId("status");
+  status.textContent = text;
+  status.classList.toggle("error", error);
+  byId("dismiss").hidden = !error;
+  byId("retry").hidden = retry === null;
+  byId("retry").onclick = retry;
+  const progress = byId("progress");
+  progress.hidden = of === null;
+  if (of !== null) {
+    progress.max = of;
+    progress.value = done;
+  }
+}
+
+/** Say what is wrong: an error, or a sentence. */
+export function fail(error, retry = null) {
+  if (error?.name === "AbortError") return;
+  if (!(error instanceof ApiError) && typeof error !== "string") console.error(error);
+  const text = typeof error === "string" ? error : error.message;
+  // What the request itself has wrong is wrong the next time, too.
+  const hopeless = error instanceof ApiError && error.status >= 400 && error.status < 429;
+  say(text, { error: true, retry: hopeless ? null : retry });
+}
+
+/** Take back what was said to be wrong, once it is right. */
+export function calm() {
+  if (byId("status").classList.contains("error")) say("");
+}
+
+/** Say something to those who hear the page. */
+export const announce = (text) => (byId("announcer").textContent = text);

@@ -1,0 +1,53 @@
+"""A chat that is followed: to whom its messages are, and which conversations they belong to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from towhom.live import Model
+from towhom.serve.answers import message_of, observation, selections
+
+_CHUNK = 32
+
+
+class Room:
+    """A session and a threader, side by side.
+
+    Args:
+        model: What answers.
+        first: The number of its first message.
+        state: What `state` gave, to go on from there.
+
+    Raises:
+        SessionError: The state is of no use.
+    """
+
+    def __init__(self, model: Model, first: int = 0, state: dict[str, Any] | None = None) -> None:
+        state = {"next": first, "session": None, "threader": None} if state is None else state
+        self._next: int = state["next"]
+        self._session = model.session(state["session"])
+        self._threader = model.threader(state["threader"])
+
+    def state(self) -> dict[str, Any]:
+        """All that it takes to go on later, as JSON can hold it."""
+        return {"next": self._next, "session": self._session.state(), "threader": self._threader.state()}
+
+    def observe(self, records: Sequence[dict[str, Any]]) -> Iterator[str]:
+        """Take the next messages; gives observations as texts of JSON, which they stay from here on."""
+        for start in range(0, len(records), _CHUNK):
+            chunk = [
+                replace(message_of(record), line=line)
+                for line, record in enumerate(records[start : start + _CHUNK], self._next)
+            ]
+            self._next += len(chunk)
+            # All of the chunk at once, which is far faster than one by one.
+            for message, placed in zip(chunk, self._threader.place_all(chunk), strict=True):
+                answer = observation(self._session.observe(message), placed)
+                yield json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+    def select(self, responder: str, candidates: Sequence[str]) -> list[dict[str, Any]]:
+        """All pairs of addressee and response, the likeliest first."""
+        return selections(self._session, responder, candidates)

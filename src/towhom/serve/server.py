@@ -1,0 +1,109 @@
+"""Running the server: its socket, its signals, its log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import uvicorn
+
+from towhom.errors import ConfigError
+from towhom.serve.app import create_app
+from towhom.serve.failures import described
+from towhom.serve.service import Service
+from towhom.serve.settings import Settings
+from towhom.serve.storage import SqliteStorage
+
+log = logging.getLogger("towhom.serve")
+
+
+def run(settings: Settings) -> None:
+    """Serve until a signal says to stop; then finish what was accepted.
+
+    Raises:
+        ConfigError: There has to be a token, the address is in use, or the folder is.
+        RefusedError: The model cannot be served.
+    """
+    tokens = settings.tokens()
+    _log_to_stderr()
+    with _bound(settings.host, settings.port) as listener:
+        service = Service(settings, SqliteStorage(settings.data, full=settings.synchronous == "full"))
+        asyncio.run(_serve(service, tokens, listener))
+
+
+async def _serve(service: Service, tokens: Sequence[str], listener: socket.socket) -> None:
+    config = uvicorn.Config(
+        create_app(service, tokens),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=service.settings.stop,
+    )
+    asyncio.get_running_loop().set_exception_handler(_log_unexpected)
+    try:
+        await service.start()
+        await _Server(config, service).serve([listener])
+    finally:
+        await service.stop()
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    log.setLevel(logging.INFO)
+    # Its tracebacks have paths and may quote a chat; what goes wrong in a request is logged without.
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
+
+
+def _log_unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    error = context.get("exception")
+    log.error("outside of a request: %s", described(error) if error else "no exception")
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that has its address, before anything else is begun."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol by name: asyncio turns off waiting for more to send only where it stands.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            raise ConfigError(f"cannot listen on {host}, port {port} ({error.strerror or error})") from error
+        yield listener
+
+
+class _Server(uvicorn.Server):
+    """Says where it is, and ends streams when it stops: they would not end by themselves."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        host, port = (sockets or [])[0].getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"towhom serves at http://{shown}:{port}/ (stop with Ctrl-C)")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.followers.close()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Stop at a signal. It is not raised again at the end, as uvicorn does: there is more to put away."""
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)

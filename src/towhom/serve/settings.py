@@ -1,0 +1,200 @@
+"""All settings of a server, and where they come from: flags, the environment, a TOML file, defaults."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+from towhom.errors import ConfigError
+
+PREFIX = "TOWHOM_SERVE_"
+"""Of environment variables: `max_body` is TOWHOM_SERVE_MAX_BODY."""
+
+_SHORTEST_TOKEN = 16
+_KINDS = {str: "a text", int: "a whole number", float: "a number", Path: "a path"}
+
+
+@dataclass(frozen=True)
+class About:
+    """What there is to say of a setting.
+
+    Args:
+        help: What it does.
+        default: What it is if nobody says so, where that is not a plain value.
+        least: Of numbers.
+        choices: Of texts.
+    """
+
+    help: str
+    default: str | None = None
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _state_folder() -> Path:
+    """Where programs keep what outlives them, for this user."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "towhom"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a server may be told. Each is a flag, an environment variable, and a key of the TOML file."""
+
+    host: Annotated[str, About("Address to listen on; beyond loopback, a token is needed.")] = "127.0.0.1"
+    port: Annotated[int, About("Port to listen on; 0 takes a free one.", least=0, most=65535)] = 8080
+    data: Annotated[
+        Path, About("Folder in which channels are kept.", "towhom in the user's state folder")
+    ] = field(default_factory=_state_folder)
+    model: Annotated[Path | None, About("A model folder.", "the model that comes with towhom")] = None
+    workers: Annotated[int, About("Processes that run the model.", "one a core", least=1)] = field(
+        default_factory=_cores
+    )
+    token: Annotated[str | None, About("What requests have to bear; others can see flags.", "none")] = field(
+        default=None, repr=False
+    )
+    token_file: Annotated[Path | None, About("A file with tokens, one a line.", "none")] = None
+    synchronous: Annotated[
+        str,
+        About(
+            "What a saved message survives: normal, a crash; full, a power cut.", choices=("normal", "full")
+        ),
+    ] = "normal"
+    idle: Annotated[float, About("Seconds after which a quiet channel leaves memory.", least=0.1)] = 600.0
+    max_live: Annotated[int, About("Channels that a worker keeps in memory.", least=1)] = 2000
+    max_channels: Annotated[int, About("Channels that are kept on disk.", least=1)] = 100_000
+    max_body: Annotated[int, About("Bytes of a request.", least=1)] = 2 << 20
+    max_messages: Annotated[int, About("Messages of a request, lines of a log.", least=1)] = 2000
+    max_text: Annotated[int, About("Characters of a message or a candidate.", least=1)] = 4000
+    max_name: Annotated[int, About("Characters of a name.", least=1)] = 200
+    max_candidates: Annotated[int, About("Candidates to select from.", least=1)] = 100
+    max_batch: Annotated[int, About("Questions in one request.", least=1)] = 64
+    max_waiting: Annotated[int, About("Requests that are answered at a time.", least=1)] = 1000
+    max_streams: Annotated[int, About("Clients that follow channels at a time.", least=1)] = 1000
+    rate: Annotated[float, About("Requests a second for each token; 0 for no limit.", least=0)] = 200.0
+    stop: Annotated[int, About("Seconds that requests have to finish when the server stops.", least=0)] = 30
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        try:
+            return self.host == "localhost" or ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def tokens(self) -> tuple[str, ...]:
+        """Every token that opens the server.
+
+        Raises:
+            ConfigError: The file cannot be read, a token is too short, or there has to be one and is not.
+        """
+        found = [] if self.token is None else [self.token]
+        if self.token_file is not None:
+            try:
+                lines = self.token_file.read_text("utf-8").splitlines()
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigError(f"token_file: {self.token_file} cannot be read ({error})") from error
+            found += [line.strip() for line in lines if line.strip()]
+            if not found:
+                raise ConfigError(f"token_file: {self.token_file} holds no token; write one a line")
+        if any(len(token) < _SHORTEST_TOKEN or not token.isascii() for token in found):
+            raise ConfigError(
+                f"a token has to have {_SHORTEST_TOKEN} ASCII characters or more; make a longer one"
+            )
+        if not found and not self.loopback:
+            raise ConfigError(
+                f"host: others can reach {self.host}, so that requests have to bear a token; "
+                f"set token_file or {PREFIX}TOKEN, or listen on 127.0.0.1"
+            )
+        return tuple(found)
+
+
+@cache
+def known_settings() -> dict[str, tuple[type, About]]:
+    """Every setting: what it is (a text, a number, a path), and what there is to say of it."""
+    hints = get_type_hints(Settings, include_extras=True)
+    found = {}
+    for name in (each.name for each in fields(Settings)):
+        kind, about = get_args(hints[name])
+        found[name] = (next(iter(get_args(kind)), kind), about)
+    return found
+
+
+def load_settings(
+    flags: Mapping[str, Any], environment: Mapping[str, str], config: Path | None = None
+) -> Settings:
+    """The settings: a flag goes before the environment, that before the file, that before the default.
+
+    Args:
+        flags: By name; None where a flag was not given.
+        environment: Of the process.
+        config: A TOML file whose keys are the names of settings.
+
+    Raises:
+        ConfigError: Something is wrong; the message names all of it.
+    """
+    problems: list[str] = []
+    sources = [(f"{config}: ", _file(config, problems))]
+    variables = {PREFIX + name.upper(): name for name in known_settings()}
+    sources += [
+        (f"{key}: ", {name: environment[key]}) for key, name in variables.items() if key in environment
+    ]
+    sources += [
+        (f"--{name.replace('_', '-')}: ", {name: value}) for name, value in flags.items() if value is not None
+    ]
+    found = {}
+    for source, values in sources:
+        for name, value in values.items():
+            try:
+                found[name] = _checked(name, value)
+            except ValueError as error:
+                problems.append(f"{source}{error}")
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return Settings(**found)
+
+
+def _file(path: Path | None, problems: list[str]) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problems.append(f"{path}: cannot be read as TOML ({error})")
+        return {}
+
+
+def _checked(name: str, value: Any) -> Any:
+    """A value as its setting needs it: numbers are texts in the environment, and numbers in a file.
+
+    Raises:
+        ValueError: It cannot be; the text says why.
+    """
+    if name not in known_settings():
+        raise ValueError(f"there is no setting {name}; known are {', '.join(known_settings())}")
+    kind, about = known_settings()[name]
+    fitting = (str, Path) if kind in (str, Path) else (str, kind, int)
+    try:
+        if isinstance(value, bool) or not isinstance(value, fitting):
+            raise TypeError
+        made = kind(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {_KINDS[kind]}") from None
+    # Written so that what is not a number is not allowed either.
+    if about.least is not None and not made >= about.least:
+        raise ValueError(f"{name} must be {about.least:g} or more, is {made:g}")
+    if about.most is not None and not made <= about.most:
+        raise ValueError(f"{name} must be {about.most:g} or less, is {made:g}")
+    if about.choices and made not in about.choices:
+        raise ValueError(f"{name} must be {' or '.join(about.choices)}")
+    return made

@@ -1,0 +1,34 @@
+"""The page: files of the folder beside this one, with a policy that lets it load nothing from elsewhere."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from towhom.serve.problems import of_status
+
+_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self'",
+    "Cache-Control": "no-cache",
+}
+_FOLDER = files("towhom.serve") / "page"
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+def index() -> Response:
+    """The page."""
+    return page_file("index.html")
+
+
+@router.get("/{name}")
+def page_file(name: str) -> Response:
+    """A file of the page. Only names that are in the folder count, so that no path leads out of it."""
+    if name not in {each.name for each in _FOLDER.iterdir()}:
+        raise of_status(404)
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response((_FOLDER / name).read_bytes(), media_type=kind, headers=_HEADERS)

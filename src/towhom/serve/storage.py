@@ -1,0 +1,319 @@
+"""Where channels are kept. `Storage` is all that the server asks of it; `SqliteStorage` does it in a file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from typing import Protocol
+
+from towhom.errors import ConfigError
+
+VERSION = 1
+_FILE, _LOCK = "channels.sqlite", "lock.sqlite"
+_SCHEMA = """
+CREATE TABLE channels (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, messages INTEGER NOT NULL, updated REAL NOT NULL
+);
+CREATE TABLE messages (
+    channel INTEGER NOT NULL, number INTEGER NOT NULL, message TEXT NOT NULL, observation TEXT NOT NULL,
+    PRIMARY KEY (channel, number)
+) WITHOUT ROWID;
+CREATE TABLE snapshots (channel INTEGER PRIMARY KEY, messages INTEGER NOT NULL, state TEXT NOT NULL);
+CREATE TABLE answers (
+    channel INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL,
+    PRIMARY KEY (channel, key)
+) WITHOUT ROWID;
+CREATE INDEX answers_by_time ON answers (time);
+CREATE TABLE checks (id INTEGER PRIMARY KEY, time REAL NOT NULL);
+"""
+_PATIENCE = 2.0
+"""Seconds to wait for others who use the file, such as a backup."""
+_REMEMBERED = 24 * 3600.0
+"""Seconds for which an answer can be had again by its key."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A channel that is kept: its name, how many messages it has, when the last came (seconds since 1970)."""
+
+    name: str
+    messages: int
+    updated: float
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a channel was after so many messages."""
+
+    messages: int
+    state: str
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """An answer that can be had again: the key, what was asked (a fingerprint), and which messages it has."""
+
+    key: str
+    fingerprint: str
+    first: int
+    count: int
+
+
+# What can be written.
+
+Row = tuple[str, str]
+"""A message as it was sent, and what was observed; texts of JSON."""
+
+
+@dataclass(frozen=True)
+class Append:
+    """The next messages of a channel, which is made if it is new."""
+
+    channel: str
+    first: int
+    messages: Sequence[Row]
+    snapshot: Snapshot | None = None
+    keyed: Keyed | None = None
+
+
+@dataclass(frozen=True)
+class Replace:
+    """A channel's messages, instead of those that it had; it is made if it is new."""
+
+    channel: str
+    messages: Sequence[Row]
+    snapshot: Snapshot | None = None
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What a channel is now."""
+
+    channel: str
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Delete:
+    """A channel and all that is known of it."""
+
+    channel: str
+
+
+Change = Append | Replace | Keep | Delete
+
+
+class Storage(Protocol):
+    """What the server asks of a storage. Writes come from one thread; reads come from one other."""
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """Write all of these, in their order, or none; when it returns, they are safe."""
+
+    def check(self) -> None:
+        """Fail if nothing can be written."""
+
+    def count(self) -> int:
+        """How many channels there are."""
+
+    def channels(self, after: str, limit: int) -> list[Kept]:
+        """Channels in the order of their names, those after a name."""
+
+    def channel(self, name: str) -> Kept | None:
+        """One of them."""
+
+    def observations(self, channel: str, first: int, limit: int) -> list[str]:
+        """From some number on."""
+
+    def messages(self, channel: str, first: int) -> list[str]:
+        """All messages from some number on, as they were sent."""
+
+    def snapshot(self, channel: str) -> Snapshot | None:
+        """The last that was written."""
+
+    def keyed(self, channel: str, key: str) -> Keyed | None:
+        """The answer that was given for a key."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+class SqliteStorage:
+    """Channels in an SQLite file. Everything in it is a chat, so that only its owner may read it.
+
+    Args:
+        folder: Where; made if it is not there.
+        full: Whether a commit survives loss of power; otherwise it survives whatever happens to the server.
+
+    Raises:
+        ConfigError: The folder cannot be used, another server uses it, or a newer one wrote it.
+    """
+
+    def __init__(self, folder: Path, *, full: bool = False) -> None:
+        mask = os.umask(0o077)
+        try:
+            with ExitStack() as opened:
+                folder.mkdir(parents=True, exist_ok=True)
+                opened.enter_context(closing(_locked(folder / _LOCK)))
+                self._writer = opened.enter_context(closing(_connected(folder / _FILE)))
+                _prepare(self._writer, full)
+                self._reader = opened.enter_context(closing(_connected(folder / _FILE)))
+                self._opened = opened.pop_all()
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(f"data: {folder} cannot be used to keep channels ({error})") from error
+        finally:
+            os.umask(mask)
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """See `Storage`."""
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            for change in changes:
+                self._write(change)
+            self._writer.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # some errors have rolled back already
+                self._writer.execute("ROLLBACK")
+            raise
+
+    def check(self) -> None:
+        """See `Storage`."""
+        self._writer.execute("INSERT OR REPLACE INTO checks VALUES (0, ?)", (time(),))
+
+    def count(self) -> int:
+        """See `Storage`."""
+        return int(self._reader.execute("SELECT COUNT(*) FROM channels").fetchone()[0])
+
+    def channels(self, after: str, limit: int) -> list[Kept]:
+        """See `Storage`."""
+        query = "SELECT name, messages, updated FROM channels WHERE name > ? ORDER BY name LIMIT ?"
+        return [Kept(*row) for row in self._reader.execute(query, (after, limit))]
+
+    def channel(self, name: str) -> Kept | None:
+        """See `Storage`."""
+        query = "SELECT name, messages, updated FROM channels WHERE name = ?"
+        row = self._reader.execute(query, (name,)).fetchone()
+        return None if row is None else Kept(*row)
+
+    def observations(self, channel: str, first: int, limit: int) -> list[str]:
+        """See `Storage`."""
+        query = """
+            SELECT observation FROM messages WHERE channel = (SELECT id FROM channels WHERE name = ?)
+            AND number >= ? ORDER BY number LIMIT ?
+        """
+        return [row[0] for row in self._reader.execute(query, (channel, first, limit))]
+
+    def messages(self, channel: str, first: int) -> list[str]:
+        """See `Storage`."""
+        query = """
+            SELECT message FROM messages WHERE channel = (SELECT id FROM channels WHERE name = ?)
+            AND number >= ? ORDER BY number
+        """
+        return [row[0] for row in self._reader.execute(query, (channel, first))]
+
+    def snapshot(self, channel: str) -> Snapshot | None:
+        """See `Storage`."""
+        query = """
+            SELECT messages, state FROM snapshots WHERE channel = (SELECT id FROM channels WHERE name = ?)
+        """
+        row = self._reader.execute(query, (channel,)).fetchone()
+        return None if row is None else Snapshot(*row)
+
+    def keyed(self, channel: str, key: str) -> Keyed | None:
+        """See `Storage`."""
+        query = """
+            SELECT key, fingerprint, first, count FROM answers
+            WHERE channel = (SELECT id FROM channels WHERE name = ?) AND key = ?
+        """
+        row = self._reader.execute(query, (channel, key)).fetchone()
+        return None if row is None else Keyed(*row)
+
+    def close(self) -> None:
+        """See `Storage`."""
+        self._opened.close()
+
+    def _write(self, change: Change) -> None:
+        match change:
+            case Append(name, first, messages, snapshot, keyed):
+                channel = self._made(name, first + len(messages))
+                self._add(channel, first, messages)
+                self._keep(channel, snapshot)
+                if keyed is not None:
+                    self._remember(channel, keyed)
+            case Replace(name, messages, snapshot):
+                self._delete(name)
+                channel = self._made(name, len(messages))
+                self._add(channel, 0, messages)
+                self._keep(channel, snapshot)
+            case Keep(name, snapshot):
+                self._keep(self._id(name), snapshot)
+            case Delete(name):
+                self._delete(name)
+
+    def _made(self, name: str, messages: int) -> int:
+        """The number of a channel that has so many messages now."""
+        self._writer.execute(
+            "INSERT INTO channels (name, messages, updated) VALUES (?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET messages = excluded.messages, updated = excluded.updated",
+            (name, messages, time()),
+        )
+        return self._id(name)
+
+    def _id(self, name: str) -> int:
+        return int(self._writer.execute("SELECT id FROM channels WHERE name = ?", (name,)).fetchone()[0])
+
+    def _add(self, channel: int, first: int, messages: Sequence[Row]) -> None:
+        rows = [(channel, number, *texts) for number, texts in enumerate(messages, first)]
+        self._writer.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", rows)
+
+    def _keep(self, channel: int, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            row = (channel, snapshot.messages, snapshot.state)
+            self._writer.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", row)
+
+    def _remember(self, channel: int, keyed: Keyed) -> None:
+        now = time()
+        self._writer.execute("DELETE FROM answers WHERE time < ?", (now - _REMEMBERED,))
+        row = (channel, keyed.key, keyed.fingerprint, keyed.first, keyed.count, now)
+        self._writer.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def _delete(self, name: str) -> None:
+        for table in ("messages", "snapshots", "answers"):
+            self._writer.execute(
+                f"DELETE FROM {table} WHERE channel = (SELECT id FROM channels WHERE name = ?)",  # noqa: S608
+                (name,),
+            )
+        self._writer.execute("DELETE FROM channels WHERE name = ?", (name,))
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """A lock that lasts as long as the process, however it ends."""
+    lock = _connected(path)
+    lock.execute("PRAGMA busy_timeout = 0")
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        reason = f"data: another server uses {path.parent}; give this one a folder of its own"
+        raise ConfigError(reason) from error
+    return lock
+
+
+def _prepare(connection: sqlite3.Connection, full: bool) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
+        connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    elif version != VERSION:
+        reason = f"the channels in it have format version {version}, expected {VERSION}"
+        raise ConfigError(f"data: {reason}; use the towhom that wrote them")

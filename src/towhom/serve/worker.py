@@ -1,0 +1,94 @@
+"""What runs in a worker process: `python -m towhom.serve.worker [MODEL]`.
+
+Jobs come as lines of JSON on standard input, `{"job": 7, "do": "read", "with": {...}}`, and are answered on
+standard output, `{"job": 7, "answer": ...}`. The process ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections import deque
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO, Any
+
+from towhom.errors import TowhomError
+from towhom.loading import load
+from towhom.serve.failures import described
+from towhom.serve.jobs import Job, Jobs
+from towhom.serve.logs import UnreadableLogError
+
+
+def main() -> None:
+    """Load the model, say that it is there, and answer until there are no more questions."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # Meant for the server, which ends our input when everything accepted is answered.
+        signal.signal(each, signal.SIG_IGN)
+    with _own_output() as out:
+        try:
+            model = load(sys.argv[1] if len(sys.argv) > 1 else None)
+            model.threader()  # one that cannot do all is of no use here
+        except TowhomError as error:
+            _say(out, {"refused": str(error)})
+            return
+        _say(out, {"ready": True})
+        try:
+            _answer_all(Jobs(model), sys.stdin.buffer, out)
+        except Exception as error:  # a traceback would have paths in it, and may quote a chat
+            sys.exit(f"worker: {described(error)}")
+
+
+def _answer_all(jobs: Jobs, source: IO[bytes], out: IO[bytes]) -> None:
+    waiting = SimpleQueue[bytes]()
+    Thread(target=_listen, args=(source, waiting), daemon=True).start()
+    running = deque[tuple[int, Job]]()
+    while True:
+        with suppress(Empty):  # what has come; if there is nothing to do, wait for it
+            while line := waiting.get(block=not running):
+                told = json.loads(line)
+                running.append((told["job"], jobs.start(told["do"], told["with"])))
+            return
+        number, job = running.popleft()
+        if (answer := _step(job)) is None:
+            running.append((number, job))
+        else:
+            _say(out, {"job": number, **answer})
+
+
+def _step(job: Job) -> dict[str, Any] | None:
+    """Go on with a job for a moment; its answer, if that was its last."""
+    try:
+        next(job)
+    except StopIteration as stop:
+        return {"answer": stop.value}
+    except UnreadableLogError as error:
+        return {"unreadable": str(error)}
+    except Exception as error:  # whatever it is, the other jobs go on
+        return {"failed": described(error)}
+    return None
+
+
+def _listen(source: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
+    for line in source:
+        waiting.put(line)
+    waiting.put(b"")
+
+
+def _own_output() -> IO[bytes]:
+    """Standard output for answers alone: what else is printed goes to standard error."""
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(own, "wb")
+
+
+def _say(out: IO[bytes], what: dict[str, Any]) -> None:
+    out.write(json.dumps(what, ensure_ascii=False).encode() + b"\n")
+    out.flush()
+
+
+if __name__ == "__main__":
+    main()

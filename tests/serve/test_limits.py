@@ -1,0 +1,215 @@
+"""Requests that are too much, or not what they should be: every one has its code."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.serve.conftest import CHAT, Start, answer, counted, error, message, said, talk, wait_for
+
+CHANNEL = "/v1/channels/limits/messages"
+SELECT = {"messages": [], "responder": "ada", "candidates": ["yes"]}
+
+
+def chat(**changes: Any) -> dict[str, Any]:
+    return {"messages": [*CHAT, {**message("ada", "hi"), **changes}]}
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        ("path", "body", "code", "where"),
+        [
+            ("/v1/addressees", chat(text="x" * 4001), "text-too-long", "body.messages[6].text"),
+            ("/v1/addressees", chat(speaker="x" * 201), "text-too-long", "body.messages[6].speaker"),
+            ("/v1/addressees", chat(addressee="x" * 201), "text-too-long", "body.messages[6].addressee"),
+            ("/v1/addressees", chat(id="x" * 201), "text-too-long", "body.messages[6].id"),
+            ("/v1/threads", chat(text="x" * 4001), "text-too-long", "body.messages[6].text"),
+            ("/v1/threads", {"messages": CHAT * 400}, "too-many-messages", "body.messages"),
+            ("/v1/read", {"log": "x", "name": "x" * 201}, "text-too-long", "body.name"),
+            ("/v1/read", {"log": "[10:00] <ada> hi\n" * 2001}, "unreadable-log", "body.log"),
+            ("/v1/threads", {"log": "[10:00] <ada> hi\n" * 2001}, "unreadable-log", "body.log"),
+            ("/v1/select", SELECT | {"responder": "x" * 201}, "text-too-long", "body.responder"),
+            ("/v1/select", SELECT | {"candidates": ["x"] * 101}, "too-many-candidates", "body.candidates"),
+            ("/v1/select", SELECT | {"candidates": ["x", "x" * 4001]}, "text-too-long", "body.candidates[1]"),
+            ("/v1/select", {"requests": [SELECT] * 65}, "too-many-questions", "body.requests"),
+            ("/v1/addressees", {"requests": [chat()] * 65}, "too-many-questions", "body.requests"),
+            (
+                "/v1/addressees",
+                {"requests": [{"messages": CHAT * 30}] * 12},
+                "too-many-messages",
+                "body.requests",
+            ),
+            (
+                "/v1/select",
+                {"requests": [SELECT, SELECT | chat(text="x" * 4001)]},
+                "text-too-long",
+                "body.requests[1].messages[6].text",
+            ),
+            (CHANNEL, {"message": message("ada", "x" * 4001)}, "text-too-long", "body.message.text"),
+            (CHANNEL, {"messages": talk("ada> hi") * 2001}, "too-many-messages", "body.messages"),
+        ],
+    )
+    def test_too_much(self, path: str, body: Any, code: str, where: str, client: httpx.Client) -> None:
+        error(client.post(path, json=body), 422, code, where)
+
+    def test_as_much_as_can_be(self, client: httpx.Client) -> None:
+        body = SELECT | {"candidates": ["x" * 4000] + ["y"] * 99, "responder": "x" * 200}
+        assert len(answer(client.post("/v1/select", json=body))["selections"]) == 100
+
+    def test_settings_set_them(self, start: Start) -> None:
+        server = start("--max-text", "3", "--max-messages", "2", TOWHOM_SERVE_MAX_CANDIDATES="1")
+        post = server.client.post
+        error(
+            post("/v1/threads", json={"messages": talk("ada> four")}),
+            422,
+            "text-too-long",
+            "body.messages[0].text",
+        )
+        error(post("/v1/threads", json={"messages": CHAT}), 422, "too-many-messages", "body.messages")
+        body = SELECT | {"candidates": ["a", "b"]}
+        error(post("/v1/select", json=body), 422, "too-many-candidates", "body.candidates")
+        schemas = answer(server.client.get("/openapi.json"))["components"]["schemas"]
+        assert schemas["Message"]["properties"]["text"]["maxLength"] == 3
+        assert schemas["Chat"]["properties"]["messages"]["maxItems"] == 2
+        assert schemas["Question"]["properties"]["candidates"]["maxItems"] == 1
+
+    def test_channels(self, start: Start) -> None:
+        server = start("--max-channels", "2")
+        for name in ("a", "b"):
+            said(server.client, f"/v1/channels/{name}", CHAT)
+        for method in ("POST", "PUT"):
+            response = server.client.request(method, "/v1/channels/c/messages", json={"messages": CHAT})
+            error(response, 409, "too-many-channels", "path.id")
+        said(server.client, "/v1/channels/a", CHAT)
+        assert server.client.delete("/v1/channels/b").status_code == 204
+        said(server.client, "/v1/channels/c", CHAT)
+
+
+class TestBody:
+    def test_too_large(self, start: Start) -> None:
+        client = start("--max-body", "1000").client
+        body = b'{"messages": []}' + b" " * 1000
+        kind = {"Content-Type": "application/json"}
+        error(client.post("/v1/addressees", content=body, headers=kind), 413, "body-too-large", "body")
+
+        def pieces() -> Iterator[bytes]:
+            yield body[:600]
+            yield body[600:]
+
+        # In pieces, so that its size is not known before.
+        response = client.post("/v1/addressees", content=pieces(), headers=kind)
+        error(response, 413, "body-too-large", "body")
+        assert answer(client.post("/v1/addressees", content=body[:1000], headers=kind)) == {
+            "observations": []
+        }
+
+    @pytest.mark.parametrize(
+        "kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"]
+    )
+    def test_that_is_not_said_to_be_json(self, kind: str, client: httpx.Client) -> None:
+        response = client.post("/v1/addressees", content=b'{"messages": []}', headers={"Content-Type": kind})
+        error(response, 415, "not-json", "header.Content-Type")
+
+    @pytest.mark.parametrize(
+        "body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"messages": [' + b"1" * 5000 + b"]}"]
+    )
+    def test_that_is_no_json(self, body: bytes, client: httpx.Client) -> None:
+        kind = {"Content-Type": "application/json; charset=utf-8"}
+        response = client.post("/v1/addressees", content=body, headers=kind)
+        assert response.status_code in (400, 422)
+        assert response.json()["error"]["code"] in ("invalid-json", "invalid-request")
+
+    @pytest.mark.parametrize(
+        ("body", "where", "sentence"),
+        [
+            ([], "body", "The body must be an object; "),
+            (None, "body", "The body must be an object; "),
+            ({}, "body.messages", "This field is missing."),
+            ({"messages": 3}, "body.messages", "This must be a list."),
+            ({"messages": [3]}, "body.messages[0]", "This must be an object."),
+            ({"messages": [{"text": "x"}]}, "body.messages[0].speaker", "This field is missing."),
+            ({"messages": [{"speaker": 3, "text": "x"}]}, "body.messages[0].speaker", "This must be a text."),
+            (chat(speaker=""), "body.messages[6].speaker", "This must not be empty."),
+            (chat(spaeker="x"), "body.messages[6]", "There is a field in here that is not known; "),
+            (chat(time="yesterday"), "body.messages[6].time", "A time is a text in ISO 8601, "),
+            (chat(time=17), "body.messages[6].time", "A time is a text in ISO 8601, "),
+            (chat(text="\ud800"), "body.messages[6].text", "This text has half a surrogate pair in it"),
+            ({"requests": []}, "body.requests", "There must be one or more of these."),
+            ({"requests": [{"messages": 3}]}, "body.requests[0].messages", "This must be a list."),
+        ],
+    )
+    def test_that_is_wrong(self, body: Any, where: str, sentence: str, client: httpx.Client) -> None:
+        content = json.dumps(body).encode()  # httpx would not send half a surrogate pair
+        response = client.post(
+            "/v1/addressees", content=content, headers={"Content-Type": "application/json"}
+        )
+        found = error(response, 422, "invalid-request", where)
+        assert found.startswith(sentence)
+
+    @pytest.mark.parametrize(
+        ("body", "where"),
+        [
+            ({}, "body.messages"),
+            ({"messages": []}, "body.messages"),
+            ({"message": {}}, "body.message.speaker"),
+        ],
+    )
+    def test_next_messages(self, body: Any, where: str, client: httpx.Client) -> None:
+        error(client.post(CHANNEL, json=body), 422, "invalid-request", where)
+
+    @pytest.mark.parametrize("log", [" ", "\x00", "just some text\nand more of it\n", '{"messages": [{"a": '])
+    def test_that_is_no_log(self, log: str, client: httpx.Client) -> None:
+        error(client.post("/v1/read", json={"log": log}), 422, "unreadable-log", "body.log")
+
+
+class TestAddress:
+    @pytest.mark.parametrize(
+        "path", ["/v1/nothing", "/v1", "/v1/select/", "/../etc/passwd", "/app.js/x", "/%2e%2e"]
+    )
+    def test_nothing_there(self, path: str, client: httpx.Client) -> None:
+        error(client.get(path), 404, "not-found")
+
+    def test_method(self, client: httpx.Client) -> None:
+        response = client.get("/v1/select")
+        error(response, 405, "method-not-allowed")
+        assert response.headers["Allow"] == "POST"
+
+    @pytest.mark.parametrize("name", ["a b", "%C3%A4", "a%00", "x" * 129, "a!"])
+    def test_channel_that_cannot_be(self, name: str, client: httpx.Client) -> None:
+        sentence = error(client.get(f"/v1/channels/{name}/messages"), 422, "invalid-request", "path.id")
+        assert "1 to 128" in sentence
+
+    @pytest.mark.parametrize(
+        "query", ["after=x", "after=-2", "limit=0", "limit=1001", "after=99999999999999999999"]
+    )
+    def test_query(self, query: str, client: httpx.Client) -> None:
+        where = f"query.{query.split('=')[0]}"
+        error(client.get(f"/v1/channels/a/messages?{query}"), 422, "invalid-request", where)
+
+    @pytest.mark.parametrize("key", ["", "x" * 201])
+    def test_key(self, key: str, client: httpx.Client) -> None:
+        response = client.post(CHANNEL, json={"messages": CHAT}, headers={"Idempotency-Key": key})
+        error(response, 422, "invalid-request", "header.Idempotency-Key")
+
+
+def test_overloaded(start: Start) -> None:
+    server = start("--max-waiting", "1")
+    with httpx.Client(base_url=server.client.base_url, timeout=30) as other:
+        job = threading.Thread(
+            target=other.post, args=("/v1/addressees",), kwargs={"json": {"messages": CHAT * 60}}
+        )
+        job.start()
+        wait_for(lambda: counted(server.client, "towhom_jobs") == 1)
+        responses = [server.client.get("/v1/sample") for _ in range(20)]
+        job.join()
+    refused = [each for each in responses if each.status_code == 503]
+    assert refused
+    for each in refused:
+        error(each, 503, "overloaded")
+        assert each.headers["Retry-After"] == "1"
+    answer(server.client.get("/v1/sample"))

@@ -1,0 +1,144 @@
+"""Chats that come whole: the answers are those of the library."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+
+import towhom
+from tests.serve.conftest import CHAT, JSON, answer, talk
+from towhom import Message
+from towhom.live import Model
+from towhom.samples import sample_chat
+
+CANDIDATES = ["then install bcmwl-kernel-source", "mira: 2.6.32 I think", "ok"]
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return towhom.load()
+
+
+def as_messages(chat: list[JSON]) -> list[Message]:
+    return [Message(each["speaker"], each["text"], line=n) for n, each in enumerate(chat)]
+
+
+class TestAddressees:
+    def test_are_those_of_a_session(self, client: httpx.Client, model: Model) -> None:
+        found = answer(client.post("/v1/addressees", json={"messages": CHAT}))["observations"]
+        session, threader = model.session(), model.threader()
+        assert len(found) == len(CHAT)
+        for number, (ours, message) in enumerate(zip(found, as_messages(CHAT), strict=True)):
+            expected, placed = session.observe(message), threader.place(message)
+            assert ours["number"] == number
+            assert ours["message"]["text"] == expected.message.text
+            assert ours["message"]["addressee"] == expected.message.addressee
+            assert (ours["how"], ours["reason"]) == (expected.how.value, expected.reason)
+            shown = [(each["name"], each["probability"]) for each in ours["addressees"]]
+            assert shown == [(each.name, round(each.probability, 6)) for each in expected.addressees]
+            assert (tuple(ours["replies_to"]), ours["thread"]) == (placed.replies_to, placed.thread)
+            assert ours["thread_probability"] == pytest.approx(placed.probability, abs=1e-6)
+
+    def test_fields_come_back(self, client: httpx.Client) -> None:
+        message = {"speaker": "ada", "text": "hi", "addressee": "bob", "time": "2024-05-31T10:00:00+02:00"}
+        found = answer(client.post("/v1/addressees", json={"messages": [{**message, "id": "m1"}]}))
+        assert found["observations"][0]["message"] == {**message, "id": "m1"}
+        assert found["observations"][0]["how"] == "named"
+
+    def test_at_most_ten_the_likeliest_first(self, client: httpx.Client) -> None:
+        chat = talk(*(f"p{number}> is the kettle on?" for number in range(30)))
+        last = answer(client.post("/v1/addressees", json={"messages": chat}))["observations"][-1]
+        assert len(last["addressees"]) == 10
+        likely = [each["probability"] for each in last["addressees"]]
+        assert all(one >= other for one, other in pairwise(likely))
+
+    def test_many_are_answered_like_one(self, client: httpx.Client) -> None:
+        chats = [CHAT, CHAT[:3], []]
+        body = {"requests": [{"messages": chat} for chat in chats]}
+        found = answer(client.post("/v1/addressees", json=body))["results"]
+        assert found == [answer(client.post("/v1/addressees", json={"messages": chat})) for chat in chats]
+        assert found[2] == {"observations": []}
+
+
+class TestSelect:
+    def question(self, **changes: Any) -> JSON:
+        return {"messages": CHAT, "responder": "wren", "candidates": CANDIDATES, **changes}
+
+    def test_is_that_of_a_session(self, client: httpx.Client, model: Model) -> None:
+        found = answer(client.post("/v1/select", json=self.question()))["selections"]
+        session = model.session()
+        for message in as_messages(CHAT):
+            session.observe(message)
+        expected = session.select("wren", CANDIDATES)
+        assert [(each["addressee"], each["response"], each["candidate"]) for each in found] == [
+            (each.addressee, each.response, each.candidate) for each in expected
+        ]
+        assert [each["probability"] for each in found] == [round(each.probability, 6) for each in expected]
+        assert sum(each["probability"] for each in found) == pytest.approx(1, abs=1e-4)
+
+    def test_many_are_answered_like_one(self, client: httpx.Client) -> None:
+        questions = [self.question(), self.question(responder="noor"), self.question(messages=[])]
+        found = answer(client.post("/v1/select", json={"requests": questions}))["results"]
+        assert found == [answer(client.post("/v1/select", json=each)) for each in questions]
+        assert {each["addressee"] for each in found[2]["selections"]} == {None}
+
+
+class TestLogs:
+    def test_sample_is_read(self, client: httpx.Client) -> None:
+        sample = answer(client.get("/v1/sample"))
+        with sample_chat() as path:
+            assert sample == {"log": path.read_text("utf-8"), "name": path.name}
+        found = answer(client.post("/v1/read", json=sample))
+        assert (found["format"], found["problems"]) == ("irc", [])
+        assert [each["number"] for each in found["messages"]] == list(range(len(found["messages"])))
+        said = [each for each in found["messages"] if each["kind"] == "message"]
+        assert said[0].keys() == {"number", "speaker", "text", "addressee", "time", "kind"}
+        assert (said[0]["speaker"], said[0]["time"]) == ("noor", "2024-05-31T18:02:00")
+
+    @pytest.mark.parametrize(
+        ("log", "format"),
+        [
+            ('{"speaker": "ada", "text": "hi"}\n', "jsonl"),
+            ("31/05/2024, 10:00 - Ada: hi\n31/05/2024, 10:01 - Bob: hello\n", "whatsapp"),
+            ("[10:00] <ada> hi\n", "irc"),
+        ],
+    )
+    def test_formats(self, log: str, format: str, client: httpx.Client) -> None:
+        found = answer(client.post("/v1/read", json={"log": log}))
+        assert found["format"] == format
+        assert found["messages"][0]["text"] == "hi"
+
+    def test_name_of_the_file_has_the_date(self, client: httpx.Client) -> None:
+        body = {"log": "[10:00] <ada> hi\n", "name": "C:/logs/2024-05-31.txt"}
+        assert answer(client.post("/v1/read", json=body))["messages"][0]["time"] == "2024-05-31T10:00:00"
+
+    def test_lines_that_cannot_be_read_are_listed(self, client: httpx.Client) -> None:
+        body = {"log": "[10:00] <ada> hi\nwhat is this?\n[10:01] <bob> hello\n"}
+        found = answer(client.post("/v1/read", json=body))
+        assert found["problems"] == [{"line": 2, "reason": "not a line of an IRC log"}]
+        assert len(found["messages"]) == 2
+
+
+class TestThreads:
+    def test_are_those_of_the_model(self, client: httpx.Client, model: Model) -> None:
+        found = answer(client.post("/v1/threads", json={"messages": CHAT}))["messages"]
+        for ours, placed in zip(found, model.threads(as_messages(CHAT)), strict=True):
+            assert ours["number"] == placed.line
+            assert (tuple(ours["replies_to"]), ours["thread"]) == (placed.replies_to, placed.thread)
+            assert ours["probability"] == pytest.approx(placed.probability, abs=1e-6)
+            assert (ours["kind"], ours["line"]) == ("message", None)
+
+    def test_of_a_log_with_all_its_lines(self, client: httpx.Client) -> None:
+        sample = answer(client.get("/v1/sample"))
+        read = answer(client.post("/v1/read", json=sample))["messages"]
+        found = answer(client.post("/v1/threads", json=sample))["messages"]
+        assert [each["kind"] for each in found] == [each["kind"] for each in read]
+        assert [each["message"]["text"] for each in found] == [each["text"] for each in read]
+        assert found[0]["kind"] == "day"
+        assert (found[0]["thread"], found[0]["replies_to"]) == (0, [0])
+        for each in found:
+            assert found[each["thread"]]["thread"] == each["thread"]
+            assert all(parent <= each["number"] for parent in each["replies_to"])

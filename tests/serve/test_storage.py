@@ -1,0 +1,149 @@
+"""What every storage has to do, and what the one that there is does besides."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from towhom.errors import ConfigError
+from towhom.serve.storage import (
+    Append,
+    Delete,
+    Keep,
+    Keyed,
+    Replace,
+    Row,
+    Snapshot,
+    SqliteStorage,
+    Storage,
+)
+
+
+def rows(first: int, count: int) -> list[Row]:
+    return [(f"message {number}", f"observation {number}") for number in range(first, first + count)]
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[Storage]:
+    storage = SqliteStorage(tmp_path)
+    yield storage
+    storage.close()
+
+
+class TestContract:
+    def test_nothing_there(self, storage: Storage) -> None:
+        storage.check()
+        assert storage.count() == 0
+        assert storage.channels("", 10) == []
+        assert storage.channel("a") is None
+        assert storage.observations("a", 0, 10) == storage.messages("a", 0) == []
+        assert storage.snapshot("a") is None
+        assert storage.keyed("a", "k") is None
+
+    def test_append(self, storage: Storage) -> None:
+        storage.commit([Append("a", 0, rows(0, 2)), Append("b", 0, rows(0, 1)), Append("a", 2, rows(2, 1))])
+        assert storage.count() == 2
+        kept = storage.channel("a")
+        assert kept is not None
+        assert (kept.name, kept.messages) == ("a", 3)
+        assert storage.messages("a", 1) == ["message 1", "message 2"]
+        assert storage.observations("a", 0, 2) == ["observation 0", "observation 1"]
+        assert storage.observations("a", 2, 9) == ["observation 2"]
+
+    def test_names_in_order(self, storage: Storage) -> None:
+        storage.commit([Append(name, 0, rows(0, 1)) for name in ("c", "#a", "B", "a")])
+        assert [each.name for each in storage.channels("", 3)] == ["#a", "B", "a"]
+        assert [each.name for each in storage.channels("a", 3)] == ["c"]
+
+    def test_replace(self, storage: Storage) -> None:
+        keyed = Keyed("k", "f", 0, 3)
+        storage.commit([Append("a", 0, rows(0, 3), Snapshot(3, "{}"), keyed), Append("b", 0, rows(0, 1))])
+        storage.commit([Replace("a", rows(5, 1))])
+        assert storage.messages("a", 0) == ["message 5"]
+        assert storage.snapshot("a") is None
+        assert storage.keyed("a", "k") is None
+        storage.commit([Replace("c", [], Snapshot(0, "{}"))])
+        assert storage.count() == 3
+        assert storage.messages("b", 0) == ["message 0"]
+
+    def test_keep(self, storage: Storage) -> None:
+        storage.commit([Append("a", 0, rows(0, 2), Snapshot(2, "two"))])
+        assert storage.snapshot("a") == Snapshot(2, "two")
+        storage.commit([Append("a", 2, rows(2, 1)), Keep("a", Snapshot(3, "three"))])
+        assert storage.snapshot("a") == Snapshot(3, "three")
+
+    def test_keyed(self, storage: Storage) -> None:
+        storage.commit([Append("a", 0, rows(0, 2), keyed=Keyed("k", "f", 0, 2))])
+        assert storage.keyed("a", "k") == Keyed("k", "f", 0, 2)
+        assert storage.keyed("a", "other") is None
+        assert storage.keyed("b", "k") is None
+
+    def test_delete(self, storage: Storage) -> None:
+        keyed = Keyed("k", "f", 0, 2)
+        storage.commit([Append(name, 0, rows(0, 2), Snapshot(2, "x"), keyed) for name in ("a", "b")])
+        storage.commit([Delete("a"), Delete("nobody")])
+        assert storage.count() == 1
+        assert storage.channel("a") is None
+        storage.commit([Append("a", 0, rows(7, 1))])
+        assert storage.messages("a", 0) == ["message 7"]
+        assert (storage.snapshot("a"), storage.keyed("a", "k")) == (None, None)
+        assert len(storage.messages("b", 0)) == 2
+
+    def test_all_or_nothing(self, storage: Storage) -> None:
+        storage.commit([Append("a", 0, rows(0, 1))])
+        with pytest.raises(sqlite3.IntegrityError):
+            storage.commit([Append("b", 0, rows(0, 1)), Append("a", 0, rows(0, 1))])
+        assert storage.channel("b") is None
+        kept = storage.channel("a")
+        assert kept is not None
+        assert kept.messages == 1
+        storage.commit([Append("a", 1, rows(1, 1))])
+
+
+class TestSqlite:
+    def test_there_after_closing(self, tmp_path: Path) -> None:
+        for number in range(3):
+            storage = SqliteStorage(tmp_path / "new" / "folder", full=number == 1)
+            assert len(storage.messages("a", 0)) == number
+            storage.commit([Append("a", number, rows(number, 1))])
+            storage.close()
+
+    def test_only_the_owner_may_read_it(self, tmp_path: Path) -> None:
+        storage = SqliteStorage(tmp_path / "data")
+        storage.commit([Append("a", 0, rows(0, 1))])
+        for path in (tmp_path / "data", *(tmp_path / "data").iterdir()):
+            assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+        storage.close()
+
+    def test_one_server_at_a_time(self, tmp_path: Path) -> None:
+        storage = SqliteStorage(tmp_path)
+        with pytest.raises(ConfigError, match="another server uses"):
+            SqliteStorage(tmp_path)
+        storage.close()
+        SqliteStorage(tmp_path).close()
+
+    def test_another_version(self, tmp_path: Path) -> None:
+        SqliteStorage(tmp_path).close()
+        with sqlite3.connect(tmp_path / "channels.sqlite") as file:
+            file.execute("PRAGMA user_version = 7")
+        file.close()
+        with pytest.raises(ConfigError, match="format version 7, expected 1"):
+            SqliteStorage(tmp_path)
+
+    def test_no_database(self, tmp_path: Path) -> None:
+        (tmp_path / "channels.sqlite").write_bytes(b"not a database" * 100)
+        with pytest.raises(ConfigError, match="cannot be used to keep channels"):
+            SqliteStorage(tmp_path)
+
+    def test_old_keys_are_forgotten(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        storage = SqliteStorage(tmp_path)
+        storage.commit([Append("a", 0, rows(0, 1), keyed=Keyed("old", "f", 0, 1))])
+        monkeypatch.setattr("towhom.serve.storage.time", lambda: 4e9)
+        storage.commit([Append("a", 1, rows(1, 1), keyed=Keyed("new", "f", 1, 1))])
+        assert storage.keyed("a", "old") is None
+        assert storage.keyed("a", "new") is not None
+        storage.close()
