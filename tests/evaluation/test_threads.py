@@ -344,6 +344,7 @@ def rand_by_pairs(first: list[object], second: list[object]) -> float:
 class TestAnother:
     """A second implementation of each says the same."""
 
+    @settings(deadline=None)
     @given(logs)
     def test_clusters(self, found: Logs) -> None:
         for links in (*found[0], *found[1]):
@@ -351,6 +352,7 @@ class TestAnother:
             assert len(ours) == len(set(ours))
             assert set(ours) == together(links)
 
+    @settings(deadline=None)
     @given(logs)
     def test_variation_of_information(self, found: Logs) -> None:
         first, second = map(labelled, found)
@@ -364,10 +366,12 @@ class TestAnother:
         matched = sum(best_matching(together(a), together(b)) for a, b in zip(*found, strict=True))
         assert overlap(*found).one_to_one == pytest.approx(100 * matched / sum(map(len, found[0])))
 
+    @settings(deadline=None)
     @given(logs)
     def test_rand(self, found: Logs) -> None:
         assert overlap(*found).rand == pytest.approx(rand_by_pairs(*map(labelled, found)), abs=1e-6)
 
+    @settings(deadline=None)
     @given(logs)
     def test_exact_match(self, found: Logs) -> None:
         true, said = (
@@ -376,6 +380,7 @@ class TestAnother:
         )
         assert of_matches(*found) == shares(len(true & said), len(said), len(true))
 
+    @settings(deadline=None)
     @given(logs)
     def test_links(self, found: Logs) -> None:
         true, said = (
@@ -400,6 +405,7 @@ def every_measure(true: Sequence[Links], said: Sequence[Links]) -> list[float]:
 
 
 class TestAlways:
+    @settings(deadline=None)
     @given(logs)
     def test_bounds(self, found: Logs) -> None:
         measures = every_measure(*found)
@@ -407,6 +413,7 @@ class TestAlways:
         assert -100 - 1e-9 <= measures[2] <= 100 + 1e-9
         assert measures[1] > 0
 
+    @settings(deadline=None)
     @given(logs)
     def test_the_best_only_if_they_are_the_same(self, found: Logs) -> None:
         same = all(together(a) == together(b) for a, b in zip(*found, strict=True))
@@ -414,6 +421,7 @@ class TestAlways:
         for value in (ours.variation, ours.one_to_one, ours.rand):
             assert (value == pytest.approx(100)) == same
 
+    @settings(deadline=None)
     @given(logs)
     def test_with_itself(self, found: Logs) -> None:
         variation, one_to_one, rand, *links, precision, recall, f1 = every_measure(found[0], found[0])
@@ -422,6 +430,7 @@ class TestAlways:
         assert precision == recall == pytest.approx(f1)
         assert f1 in (0, pytest.approx(100))
 
+    @settings(deadline=None)
     @given(logs)
     def test_either_can_be_the_truth(self, found: Logs) -> None:
         true, said = found
@@ -433,6 +442,7 @@ class TestAlways:
             precision, recall, f1 = measure(said, true)
             assert measure(true, said) == share(recall, precision, f1)
 
+    @settings(deadline=None)
     @given(logs, st.randoms(use_true_random=False))
     def test_the_numbers_of_lines_do_not_matter(self, found: Logs, random: Random) -> None:
         numbers = random.sample(range(1000), 20)
@@ -445,6 +455,7 @@ class TestAlways:
 
         assert every_measure(*map(renumbered, found)) == pytest.approx(every_measure(*found))
 
+    @settings(deadline=None)
     @given(logs, st.randoms(use_true_random=False))
     def test_the_order_of_logs_does_not_matter(self, found: Logs, random: Random) -> None:
         pairs = list(zip(*found, strict=True))
@@ -571,7 +582,9 @@ class TestDescribe:
             (TRUE, (0, 0, 0, 2)),
             # 3 is said to start, but answers 1; 4 is said to answer 3, but answers 1; 5 should start.
             (linked((0, 0), (1, 0), (2, 2), (3, 1), (4, 1), (5, 5)), (1, 1, 1, 0)),
-            (linked((0, 0), (1, 0), (2, 2)), (0, 0, 0, 0)),
+            # One of several is enough; a start that also answers something is not missed.
+            (linked((0, 0), (1, 0), (4, 1), (4, 3)), (0, 0, 0, 0)),
+            (linked((0, 0), (1, 0), (4, 4), (4, 1)), (0, 0, 0, 1)),
         ],
     )
     def test_errors(self, links: dict[int, frozenset[int]], expected: tuple[int, ...]) -> None:

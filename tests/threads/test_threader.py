@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.live.conftest import saved_model
-from tests.threads.chats import PEOPLE, START, busy_chat, talk
+from tests.threads.chats import PEOPLE, START, busy_chat, talk, unnumbered
 from tests.threads.conftest import small_model
 from towhom import load
 from towhom.chat import Kind, Message
@@ -345,6 +345,8 @@ class TestNoState:
             change("heard", 2, "thread", to="first"),
             change("heard", 2, "parent", to=[1]),
             change("heard", 2, "mentions", to=[1]),
+            change("heard", 2, "own", to=REACH + 1),
+            change("heard", 2, "called", to=-1),
         ],
     )
     def test_damaged_where_it_shows_late(
@@ -458,6 +460,187 @@ class TestReplies:
         chat[2] = replace(chat[2], reply_to=reply_to)
         assert model.threader().place_all(chat)[2].replies_to == without.replies_to
 
+    def test_every_one_of_them(self, long: Long) -> None:
+        replies = [each for each in long.placed if each.message.reply_to is not None]
+        assert len(replies) > 100
+        for each in replies:
+            assert (f"m{each.replies_to[0]}", each.probability) == (each.message.reply_to, 1.0)
+
+    def test_within_what_is_placed_at_once(self, model: Model) -> None:
+        chat = [
+            Message("ada", "tea", id="a"),
+            Message("bob", "cat", id="b"),
+            Message("cyd", "sofa", id="c", reply_to="a"),
+            Message("dee", "door", reply_to="c"),
+        ]
+        found = model.threader().place_all(chat)
+        assert [each.replies_to for each in found[2:]] == [(0,), (2,)]
+        assert [each.thread for each in found[2:]] == [0, 0]
+
+    @pytest.mark.parametrize("back", [1, REACH, REACH + 1, 150])
+    def test_are_seen_at_first_sight(self, model: Model, back: int) -> None:
+        """By what follows: it is in the conversation of what it answers, as far as that is still known."""
+        here = model.threader()
+        here.place_all([Message(PEOPLE[place % 4], "tea?", id=str(place)) for place in range(200)])
+        answered = here._by_id[str(200 - back)]
+        here.place(Message("zoe", "cat", reply_to=str(200 - back)))
+        found, near = here._heard[-1], back <= REACH
+        assert found.thread == answered.first_thread
+        assert found.parent == (back if near else 0)
+        assert (found.answered >= 0) == near
+
+    def test_to_an_identifier_that_came_again(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The last that has it is meant; it is as new as that."""
+        monkeypatch.setattr(threader, "_IDS", 3)
+        chat = [Message("ada", "tea", id=name) for name in "abcad"]
+        here = model.threader()
+        here.place_all(chat)
+        assert here.place(Message("bob", "hm", reply_to="a")).replies_to == (3,)
+        assert set(here._by_id) == {"c", "a", "d"}
+
+    def test_after_a_state(self, model: Model) -> None:
+        first = model.threader()
+        first.place_all([Message(PEOPLE[place % 4], "tea", id=str(place)) for place in range(150)])
+        second = model.threader(through_json(first.state()))
+        found = second.place(Message("zoe", "cat", reply_to="3"))
+        assert (found.replies_to, found.probability) == ((3,), 1.0)
+
+    @pytest.mark.parametrize(
+        "joins", [{"kind": Kind.SYSTEM}, {"channel": "cats"}], ids=["nobody says it", "in another channel"]
+    )
+    def test_to_what_is_no_message_of_the_channel(self, model: Model, joins: dict[str, Any]) -> None:
+        chat = talk("ada> tea", "bob> the sofa")
+        chat = [replace(chat[0], id="a", **joins), replace(chat[1], reply_to="a")]
+        assert list(model.threads(chat))[1].starts
+
+
+class TestWhatNobodySays:
+    @pytest.mark.parametrize("kind", [Kind.SYSTEM, Kind.RENAME, Kind.DAY])
+    def test_is_a_thread_by_itself(self, model: Model, kind: Kind) -> None:
+        chat = talk("ada> tea", "bob> ada: milk", "cyd> ada: sugar")
+        chat[1] = replace(chat[1], kind=kind)
+        found = model.threader().place_all(chat)[1]
+        assert (found.replies_to, found.thread, found.probability) == ((1,), 1, 1.0)
+
+    def test_is_in_no_other(self, long: Long) -> None:
+        silent = {each.line for each in long.placed if each.message.kind not in SPOKEN}
+        assert len(silent) > 20
+        for each in long.placed:
+            if each.message.kind in SPOKEN:
+                assert each.thread not in silent
+                assert not silent.intersection(each.replies_to)
+
+    @pytest.mark.parametrize("kind", [Kind.SYSTEM, Kind.DAY])
+    def test_changes_nothing_for_the_others(self, model: Model, kind: Kind) -> None:
+        """However many of them there are between what is said."""
+        chat = [message for message in busy_chat(3, 120) if message.kind in SPOKEN]
+        silent = Message("", "ada has joined", kind=kind)
+        mixed = [each for message in chat for each in (silent, replace(message, line=None), silent)]
+        found, plain = model.threader().place_all(mixed), model.threader().place_all(chat)
+        numbers = {3 * place + 1: message.line for place, message in enumerate(chat)}
+        for ours, theirs in zip(found[1::3], plain, strict=True):
+            assert tuple(numbers[line] for line in ours.replies_to) == theirs.replies_to
+            assert numbers[ours.thread] == theirs.thread
+            assert ours.probability == pytest.approx(theirs.probability, abs=1e-5)
+
+    def test_only_that(self, model: Model) -> None:
+        found = model.threader().place_all([Message("", "joined", kind=Kind.SYSTEM)] * 3)
+        assert [each.thread for each in found] == [0, 1, 2]
+
+    @pytest.mark.parametrize("kind", [Kind.ACTION, Kind.NOTICE])
+    def test_actions_and_notices_are_said(self, model: Model, kind: Kind) -> None:
+        chat = talk("ada> where is the cat?", "bob> ada: on the sofa")
+        assert model.threader().place_all([chat[0], replace(chat[1], kind=kind)])[1].replies_to == (0,)
+
+    def test_a_new_name(self, model: Model) -> None:
+        """ada answers bob under his other name."""
+        chat = talk(
+            "ada> tea",
+            "bob> where is the cat?",
+            "dee> does anybody know how to install the nvidia driver?",
+            "bob> robert",
+            "ada> robert: on the sofa",
+        )
+        chat[3] = replace(chat[3], kind=Kind.RENAME)
+        here = model.threader()
+        assert here.place_all(chat)[4].replies_to == (1,)
+        assert here._heard[-1].named == here._heard[1].speaker
+
+
+class TestLines:
+    def test_are_those_of_the_log(self, model: Model) -> None:
+        chat = [Message("ada", "where is the cat?", line=70), Message("bob", "ada: here", line=95)]
+        found = model.threader().place_all(chat)
+        assert [(each.line, each.replies_to, each.thread) for each in found] == [
+            (70, (70,), 70),
+            (95, (70,), 70),
+        ]
+
+    def test_are_counted_where_there_are_none(self, model: Model, long: Long) -> None:
+        """All of them, whether somebody says them or not."""
+        here = model.threader()
+        found = here.place_all(unnumbered(long.messages[:200]))
+        assert [(each.line, each.replies_to) for each in found] == [
+            (each.line, each.replies_to) for each in long.placed[:200]
+        ]
+        again = model.threader(through_json(here.state()))
+        assert again.place(Message("ada", "hm")).line == 200
+
+
+class TestThreads:
+    def test_that_of_what_is_answered(self, long: Long) -> None:
+        places = {each.line: each for each in long.placed}
+        for each in long.placed:
+            (parent,) = each.replies_to
+            assert parent <= each.line
+            assert each.starts == (parent == each.line)
+            assert each.thread == (each.line if each.starts else places[parent].thread)
+            assert places[each.thread].starts
+
+    def test_nothing_out_of_reach_is_guessed(self, long: Long) -> None:
+        spoken = [each for each in long.placed if each.message.kind in SPOKEN]
+        order = {each.line: place for place, each in enumerate(spoken)}
+        guessed = [each for each in spoken if each.message.reply_to is None]
+        assert max(order[each.line] - order[each.replies_to[0]] for each in guessed) <= REACH
+
+    def test_probabilities(self, long: Long, untimed: Long) -> None:
+        for each in (*long.placed, *untimed.placed):
+            assert 0 < each.probability <= 1
+
+    def test_what_is_placed_is_what_was_said(self, long: Long) -> None:
+        assert all(p.message is message for p, message in zip(long.placed, long.messages, strict=True))
+
+
+class TestTimes:
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def chat() -> list[Message]:
+        return busy_chat(3, 120)
+
+    def moved(self, model: Model, chat: list[Message], move: Callable[[datetime], datetime]) -> list[Placed]:
+        there = [replace(each, time=each.time and move(each.time)) for each in chat]
+        return model.threader().place_all(there)
+
+    def test_a_zone_counts_as_it_is(self, model: Model, chat: list[Message]) -> None:
+        east = timezone(timedelta(hours=9))
+        ours = self.moved(model, chat, lambda time: time.replace(tzinfo=UTC).astimezone(east))
+        theirs = model.threader().place_all(chat)
+        assert [each.replies_to for each in ours] == [each.replies_to for each in theirs]
+
+    def test_only_differences_matter(self, model: Model, chat: list[Message]) -> None:
+        ours = self.moved(model, chat, lambda time: time + timedelta(days=8000))
+        theirs = model.threader().place_all(chat)
+        assert [each.replies_to for each in ours] == [each.replies_to for each in theirs]
+
+    @pytest.mark.parametrize(("hours", "starts"), [(0.001, False), (9, True)])
+    def test_a_night_later_nothing_goes_on(self, model: Model, hours: float, starts: bool) -> None:
+        chat = talk("ada> is the kettle on?", "bob> yes it is")
+        times = START, START + timedelta(hours=hours)
+        timed = [replace(message, time=time) for message, time in zip(chat, times, strict=True)]
+        found = model.threader().place_all(timed)[1]
+        assert found.starts == starts
+        assert found.probability > 0.9
+
 
 class TestAnything:
     @pytest.mark.parametrize(
@@ -551,7 +734,7 @@ ids = st.none() | st.integers(0, 14).map(str)
 
 @st.composite
 def chats(draw: st.DrawFn) -> list[Message]:
-    """Anything at all; only identifiers are of one message each."""
+    """Anything at all; several messages may have the same identifier."""
     kinds = st.sampled_from(Kind)
     return [
         Message(
@@ -559,7 +742,7 @@ def chats(draw: st.DrawFn) -> list[Message]:
             draw(texts),
             addressee=draw(st.none() | names),
             time=draw(times),
-            id=draw(st.none() | st.just(str(place))),
+            id=draw(ids),
             reply_to=draw(ids),
             kind=draw(kinds),
             line=place,

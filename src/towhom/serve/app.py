@@ -81,7 +81,7 @@ async def threads(body: schemas.ThreadsBody, service: Serving) -> Response:
     worker = service.workers.idlest()
     if isinstance(body, schemas.LogText):
         service.limits.name(body.name, "body.name")
-        most = service.settings.max_messages
+        most = service.settings.max_lines
         placed = await worker.ask("threads-of-log", log=body.log, name=body.name, most=most)
     else:
         service.limits.chat(body.messages, "body.messages")
@@ -93,7 +93,7 @@ async def threads(body: schemas.ThreadsBody, service: Serving) -> Response:
 async def read(body: schemas.LogText, service: Serving) -> Response:
     """Read a log in any format that is known: IRC, Slack, Discord, Telegram, Matrix, WhatsApp, JSON lines."""
     service.limits.name(body.name, "body.name")
-    most = service.settings.max_messages
+    most = service.settings.max_lines
     return JSONResponse(await service.workers.idlest().ask("read", log=body.log, name=body.name, most=most))
 
 

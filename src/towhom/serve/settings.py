@@ -74,7 +74,8 @@ class Settings:
     max_live: Annotated[int, About("Channels that a worker keeps in memory.", least=1)] = 2000
     max_channels: Annotated[int, About("Channels that are kept on disk.", least=1)] = 100_000
     max_body: Annotated[int, About("Bytes of a request.", least=1)] = 2 << 20
-    max_messages: Annotated[int, About("Messages of a request, lines of a log.", least=1)] = 2000
+    max_messages: Annotated[int, About("Messages of a request.", least=1)] = 2000
+    max_lines: Annotated[int, About("Lines of a log that is sent as a text.", least=1)] = 50_000
     max_text: Annotated[int, About("Characters of a message or a candidate.", least=1)] = 4000
     max_name: Annotated[int, About("Characters of a name.", least=1)] = 200
     max_candidates: Annotated[int, About("Candidates to select from.", least=1)] = 100
