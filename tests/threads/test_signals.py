@@ -33,6 +33,7 @@ from towhom.threads.signals import (
     pair_names,
     said,
     structure,
+    with_threads,
 )
 
 LEXICON = Lexicon(VOCABULARY, None)
@@ -118,7 +119,11 @@ class TestShape:
         assert found.pairs.shape == (7, REACH, len(pair_names(2)))
         assert found.messages.shape == (7, len(MESSAGE) + len(MESSAGE_TIME) + 3)
         likely = np.full((7, REACH + 1), 0.5, np.float32)
-        assert structure(said(messages), 0, likely).shape == (7, REACH, len(STRUCTURE))
+        assert structure(with_threads(said(messages), messages), 0, likely).shape == (
+            7,
+            REACH,
+            len(STRUCTURE),
+        )
 
     def test_who_is_there(self) -> None:
         found = compared(heard(KITCHEN))
@@ -130,7 +135,7 @@ class TestShape:
         found = compared(messages)
         assert not found.pairs[~found.there].any()
         likely = np.full((7, REACH + 1), 0.5, np.float32)
-        assert not structure(said(messages), 0, likely)[~found.there].any()
+        assert not structure(with_threads(said(messages), messages), 0, likely)[~found.there].any()
 
     def test_in_32_bits(self) -> None:
         found = compared(heard(KITCHEN, minutes=MINUTES))
@@ -455,7 +460,7 @@ class TestStructure:
         messages = self.kitchen()
         if likely is None:
             likely = np.full((7, REACH + 1), 0.01, np.float32)
-        found = structure(said(messages), 0, likely)
+        found = structure(with_threads(said(messages), messages), 0, likely)
         return by_pair(found[..., STRUCTURE.index(name)], compared(messages).there)
 
     KITCHEN: tuple[tuple[str, Pairs], ...] = (
@@ -523,7 +528,7 @@ class TestStructure:
         """ada goes on with what she said, and goes on again."""
         messages = heard(["ada> tea", "ada> milk", "ada> the door"])
         messages[1].answers(messages[0], 1)
-        found = structure(said(messages), 0, np.full((3, REACH + 1), 0.1, np.float32))
+        found = structure(with_threads(said(messages), messages), 0, np.full((3, REACH + 1), 0.1, np.float32))
         column = by_pair(found[..., STRUCTURE.index("answers the speaker")], compared(messages).there)
         assert true_of(column) == set()
 
@@ -532,7 +537,7 @@ class TestStructure:
         messages = heard(["ada> tea", "bob> tea", "cyd> tea", "dee> tea"])
         for place in (1, 3):
             messages[place].answers(messages[0], place)
-        found = structure(said(messages), 0, np.full((4, REACH + 1), 0.1, np.float32))
+        found = structure(with_threads(said(messages), messages), 0, np.full((4, REACH + 1), 0.1, np.float32))
         column = by_pair(found[..., STRUCTURE.index("answered")], compared(messages).there)
         assert true_of(column) == {(2, 0), (3, 0)}
 
@@ -541,7 +546,7 @@ class TestStructure:
         messages = heard(["ada> tea", "bob> tea", "ada> tea"])
         for each in messages:
             each.starts(50)
-        found = structure(said(messages), 0, np.full((3, REACH + 1), 0.1, np.float32))
+        found = structure(with_threads(said(messages), messages), 0, np.full((3, REACH + 1), 0.1, np.float32))
         column = by_pair(found[..., STRUCTURE.index("messages")], compared(messages).there)
         assert column[2, 0] == pytest.approx(log1p(2) / 3)
 
@@ -568,7 +573,7 @@ class TestPartByPart:
     @staticmethod
     def whole(messages: list[Heard]) -> tuple[Signals, NDArray[np.float32], NDArray[np.float32]]:
         likely = np.random.default_rng(3).dirichlet(np.ones(REACH + 1), len(messages)).astype(np.float32)
-        return compared(messages), structure(said(messages), 0, likely), likely
+        return compared(messages), structure(with_threads(said(messages), messages), 0, likely), likely
 
     @pytest.mark.parametrize("bounds", [(1, 2, 3, 50), (99, 100, 101, 102), (150, 151, 300)])
     def test_as_they_come(
@@ -585,5 +590,5 @@ class TestPartByPart:
             assert_allclose(found.pairs, signals.pairs[start:stop], atol=1e-6)
             assert_allclose(found.messages, signals.messages[start:stop], atol=1e-6)
             assert_array_equal(found.there, signals.there[start:stop])
-            theirs = structure(said(part), start - begin, likely[start:stop])
+            theirs = structure(with_threads(said(part), part), start - begin, likely[start:stop])
             assert_allclose(theirs, conversations[start:stop], atol=1e-6)

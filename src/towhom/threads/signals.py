@@ -20,6 +20,7 @@ Array = NDArray[np.float32]
 Whole = NDArray[np.int64]
 
 _NEVER = 1 << 40
+_NONE = np.empty(0, np.int64)
 _OLDER = 3
 """How many of the speaker's own messages are looked at."""
 _PACE = 10
@@ -71,6 +72,7 @@ class Said(NamedTuple):
     parent: Whole
     thread: Whole
     answered: Whole
+    """The last three are empty until conversations are known: see `with_threads`."""
 
 
 def said(messages: Sequence[Heard]) -> Said:
@@ -88,6 +90,15 @@ def said(messages: Sequence[Heard]) -> Said:
         length=(np.log1p([len(each.tokens) for each in messages]) / 3).astype(np.float32),
         pieces=np.concatenate([each.pieces for each in messages]),
         offsets=np.cumsum([0, *(len(each.pieces) for each in messages)]),
+        parent=_NONE,
+        thread=_NONE,
+        answered=_NONE,
+    )
+
+
+def with_threads(columns: Said, messages: Sequence[Heard]) -> Said:
+    """The columns, with what is known of conversations by now."""
+    return columns._replace(
         parent=np.array([each.parent for each in messages]),
         thread=np.array([each.thread for each in messages]),
         answered=np.array([each.answered for each in messages]),
@@ -158,7 +169,7 @@ def structure(messages: Said, first: int, likely: NDArray[np.float32]) -> Array:
     """(R, `REACH`, S) What is known of the conversations that messages are in, at first sight.
 
     Args:
-        messages: As in `compare`, their parents and threads at first sight known.
+        messages: As in `compare`, with threads.
         first: See `compare`.
         likely: (R, `REACH` + 1) How likely each is answered at first sight; last, that it is a start.
     """

@@ -16,7 +16,7 @@ from towhom.lexicon import Lexicon
 from towhom.runtime import NumpySelector
 from towhom.threads.hearing import REACH, SPOKEN, Heard, Hearing
 from towhom.threads.network import Network
-from towhom.threads.signals import Array, Likeness, compare, said, structure
+from towhom.threads.signals import Array, Likeness, compare, said, structure, with_threads
 
 FORMAT, VERSION = "towhom-threads", 1
 CHUNK = 256
@@ -160,10 +160,12 @@ class Threader:
             for (message, _, _), place in zip(new, self._places[first:], strict=True)
         ]
         alike = self._compared(first)
-        signals = compare(said(self._heard), alike, self._model.lexicon.piece_weights, first)
+        columns = said(self._heard)
+        signals = compare(columns, alike, self._model.lexicon.piece_weights, first)
         likely = self._networks["first"](signals)
         self._first_sight(likely, answered, first)
-        pairs = np.concatenate([signals.pairs, structure(said(self._heard), first, likely)], axis=2)
+        more = structure(with_threads(columns, self._heard), first, likely)
+        pairs = np.concatenate([signals.pairs, more], axis=2)
         likely = self._networks["second"](signals._replace(pairs=pairs))
         result = []
         for row, ((message, line, _), known) in enumerate(zip(new, answered, strict=True)):

@@ -32,6 +32,7 @@ from towhom.threads.signals import (
     pair_names,
     said,
     structure,
+    with_threads,
 )
 
 _WARM_UP = 2 * REACH
@@ -160,7 +161,7 @@ def with_structure(examples: Examples, likely: NDArray[np.float32]) -> Examples:
                 messages[at].answers(messages[at - column - 1], column + 1)
             else:
                 messages[at].starts(at)
-        found.append(structure(said(messages), first, mine).astype(_HALF))
+        found.append(structure(with_threads(said(messages), messages), first, mine).astype(_HALF))
     pairs = np.concatenate([examples.signals.pairs, np.concatenate(found)], axis=2)
     return replace(examples, signals=examples.signals._replace(pairs=pairs))
 
