@@ -271,8 +271,8 @@ def _check_shapes(path: Path, saved: SavedModel) -> None:
 
 def _all_weights(saved: SavedModel) -> dict[str, NDArray[np.float32]]:
     every = saved.weights | saved.live_weights
-    for weights in saved.thread_weights.values():
-        every |= weights
+    for stage, weights in saved.thread_weights.items():
+        every |= {f"{_THREADS}{stage}.{name}": value for name, value in weights.items()}
     return every
 
 

@@ -346,10 +346,7 @@ class TestFit:
             1,
             2,
             9,
-            pytest.param(
-                10,
-                marks=pytest.mark.xfail(raises=ZeroDivisionError, reason="a warm-up of no steps, of ten"),
-            ),
+            10,
             11,
         ],
     )

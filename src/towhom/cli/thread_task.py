@@ -12,6 +12,7 @@ from rich.table import Table
 
 from towhom.cli.options import echo_json, named_model
 from towhom.corpus.store import is_corpus
+from towhom.errors import LogError
 from towhom.evaluation.reply_links import read_linked_logs
 from towhom.evaluation.threads import Follow, describe_threads, follow_logs
 from towhom.records import circumstances, describe_data, write_record
@@ -26,6 +27,8 @@ def evaluate_threads(system: str, data: str, *, as_json: bool, out: Path | None)
             "a corpus has no reply links; --data must be logs with .links files beside them"
         )
     logs = list(read_linked_logs(data))
+    if not any(log.links for log in logs):
+        raise LogError("the links say nothing of any line", file=data)
     follow: dict[str, Follow] = {name: partial(place_by_rule, name) for name in BASELINES}
     if model is not None:
         follow[system] = model.threads
@@ -42,8 +45,8 @@ def evaluate_threads(system: str, data: str, *, as_json: bool, out: Path | None)
 
 
 def _show(results: dict[str, dict[str, Any]], console: Console) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("", "links P", "R", "F1", "VI", "1-1", "exact P", "R", "F1", "ARI"):
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for title in ("", "links\nP", "\nR", "\nF1", "\nVI", "\n1-1", "exact\nP", "\nR", "\nF1", "\nARI"):
         table.add_column(title, justify="right" if title else "left")
     for name, result in results.items():
         found = result["conversations"]
@@ -51,6 +54,6 @@ def _show(results: dict[str, dict[str, Any]], console: Console) -> None:
             *result["links"].values(), found["variation_of_information"], found["one_to_one"],
             *found["exact_match"].values(), found["adjusted_rand_index"],
         ]  # fmt: skip
-        table.add_row(name, *(f"{number:.2f}" for number in numbers))
+        table.add_row(name, *(f"{number:.1f}" for number in numbers))
     console.print(table)
     console.print(f"\n{next(iter(results.values()))['lines']:,} annotated lines")

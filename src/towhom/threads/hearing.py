@@ -83,8 +83,8 @@ class Heard:
             **flags,
             mentions=mentions,
             time=float("nan") if state["time"] is None else float(state["time"]),
-            tokens=np.array(state["tokens"], np.int32),
-            pieces=np.array(state["pieces"], np.uint32),
+            tokens=np.array(list(state["tokens"]), np.int32),
+            pieces=np.array(list(state["pieces"]), np.uint32),
         )
 
     def answers(self, parent: Heard, back: int) -> None:

@@ -132,8 +132,13 @@ class Threader:
         places = {place.order: place for place in self._places}
         for name, each in state["by_id"].items():
             self._by_id[name] = places.get(each[0]) or _Place(*map(int, each))
-        if len(self._heard) != len(self._places):
-            raise ValueError("messages and places differ in number")
+        first = self._hearing.count - len(self._heard)
+        if list(places) != list(range(first, self._hearing.count)):
+            raise ValueError("messages and places differ")
+        if any(
+            not (place.order < first or place is places.get(place.order)) for place in self._by_id.values()
+        ):
+            raise ValueError("there is an identifier of no message")
         if self._heard:
             self._compared(0)
 

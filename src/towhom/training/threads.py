@@ -210,8 +210,9 @@ def fit(examples: Examples, chosen: NDArray[np.bool_], config: ThreadsConfig) ->
     network = _Trained(shapes, config.dropout, generator)
     adam = torch.optim.AdamW(network.parameters(), config.learning_rate, weight_decay=config.weight_decay)
     steps = config.epochs * -(-len(rows) // config.batch)
+    # Not quite a tenth: of ten steps the warm-up would have none, by which the schedule divides.
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        adam, config.learning_rate, total_steps=steps, pct_start=0.1
+        adam, config.learning_rate, total_steps=steps, pct_start=0.100001
     )
     random = np.random.default_rng(config.seed)
     network.train()
