@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = ("README.md", "docs/bot.md", "docs/live.md")
+PAGES = ("README.md", "docs/bot.md", "docs/live.md", "docs/threads.md")
 """Their Python needs nothing but what is on the page."""
 
 _END = "-- end of a block --"
