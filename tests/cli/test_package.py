@@ -70,11 +70,12 @@ def test_makes_a_model_to_run_live(run: Run, given: Given, tmp_path: Path) -> No
     package = training["package"]
     select, found = package["select"]["2"], package["addressees"]
     assert result.stdout == ""
-    *_, first, second, last = result.stderr.splitlines()
+    *_, first, second, third, last = result.stderr.splitlines()
     assert first.startswith(
         f"2 candidates: ADR {select['adr']:.2f}, RES {select['res']:.2f}, ADR-RES {select['adr_res']:.2f}; "
     )
     assert second.startswith(f"addressees: {found['accuracy']:.2f} % of 100 messages, ")
+    assert third.startswith("threads: links F1 ")
     assert last == str(out)
     assert f"{found['accuracy']:.1f} % of 100 are right" in (out / CARD).read_text("utf-8")
     assert package["links"] == [{"messages": 100}] * 2

@@ -177,7 +177,8 @@ class TestRecord:
         assert record["links"] == [{"messages": 360}, {"messages": 180}]
         assert len(record["data"]) == 1
         assert record["live"] == json.loads((packaged.folder / CONFIG).read_text("utf-8"))["live"]
-        assert {key: record[key] for key in ("select", "addressees")} == packaged.measured
+        assert {key: record[key] for key in ("select", "addressees", "threads")} == packaged.measured
+        assert record["threads_training"]["folds"] == 5
 
     def test_card(self, packaged: Packaged) -> None:
         card = (packaged.folder / CARD).read_text("utf-8")
@@ -188,7 +189,18 @@ class TestRecord:
         assert "{" not in card
 
     def test_progress(self, packaged: Packaged) -> None:
-        assert packaged.followed == [log.name for log in TRAIN] * 2
+        chats = [log.name for log in TRAIN] * 2
+        assert packaged.followed[: len(chats)] == chats
+        assert packaged.followed[len(chats) :] == [
+            "collected the messages",
+            "trained the first stage",
+            "trained the second stage",
+        ]
+
+    def test_threads(self, packaged: Packaged) -> None:
+        assert packaged.measured["threads"]["links"]["f1"] > 0
+        card = (packaged.folder / CARD).read_text("utf-8")
+        assert f"reply links F1 {packaged.measured['threads']['links']['f1']:.1f} %" in card
 
 
 class TestAgain:
