@@ -20,7 +20,8 @@ test: $(DEV)/installed
 	$(DEV)/bin/ruff format --check .
 	$(DEV)/bin/mypy
 	$(DEV)/bin/lint-imports
-	$(DEV)/bin/pytest
+	# A process a core, and one thread each: more would wait for each other.
+	OMP_NUM_THREADS=1 $(DEV)/bin/pytest --numprocesses auto --dist loadfile
 
 $(DEV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(DEV)
