@@ -41,7 +41,7 @@ from towhom.training.threads import (
 )
 
 NAMES = (*WHO[1:], "its speaker was named since", "the last that names the speaker",
-         "by who named the speaker last", "it names somebody", "names somebody",
+         "by who named the speaker last", "names somebody",
          *(name for name in TURNS if "names its speaker" in name))  # fmt: skip
 MESSAGE_NAMES = ("names somebody", "names a stranger", "mentions somebody", "since the speaker was named",
                  "spoke since named", "their last names somebody")  # fmt: skip

@@ -47,6 +47,14 @@ def chat(tmp_path: Path) -> Path:
     return path
 
 
+def write_links(folder: Path, log: str, links: str) -> Path:
+    """A folder with a log and its reply links."""
+    folder.mkdir()
+    (folder / "kitchen.txt").write_text(log)
+    (folder / "kitchen.links").write_text(links)
+    return folder
+
+
 def command(*arguments: str | Path) -> list[str]:
     """The command line that runs `towhom` in a process of its own."""
     return [

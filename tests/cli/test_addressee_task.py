@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, write_links
 from tests.cli.test_demo import WITHOUT_TORCH
 from tests.experiments.tiny import Folders
 from tests.experiments.tiny import corpus as corpus
@@ -38,11 +38,7 @@ LINKS = "0 0 -\n1 0 -\n2 2 -\n3 2 -\n4 2 -\n5 3 -\n6 4 -\n"
 
 @pytest.fixture
 def links(tmp_path: Path) -> Path:
-    folder = tmp_path / "links"
-    folder.mkdir()
-    (folder / "kitchen.txt").write_text(LOG)
-    (folder / "kitchen.links").write_text(LINKS)
-    return folder
+    return write_links(tmp_path / "links", LOG, LINKS)
 
 
 def measured(run: Run, system: str | Path, data: Path, *options: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, write_links
 from tests.cli.test_demo import WITHOUT_TORCH
 from tests.experiments.tiny import Folders
 from tests.experiments.tiny import corpus as corpus
@@ -41,11 +41,7 @@ NUMBERS = ("links", "conversations")
 
 @pytest.fixture
 def links(tmp_path: Path) -> Path:
-    folder = tmp_path / "links"
-    folder.mkdir()
-    (folder / "kitchen.txt").write_text(LOG)
-    (folder / "kitchen.links").write_text(LINKS)
-    return folder
+    return write_links(tmp_path / "links", LOG, LINKS)
 
 
 def measured(run: Run, system: str | Path, data: Path, *options: str) -> dict[str, Any]:

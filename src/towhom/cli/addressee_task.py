@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.table import Table
 
-from towhom.cli.options import echo_json, named_model
-from towhom.corpus.store import is_corpus
+from towhom.cli.link_tasks import linked_logs, report
+from towhom.cli.options import named_model
 from towhom.errors import TowhomError
 from towhom.evaluation.addressees import (
     BASELINES,
@@ -19,8 +18,6 @@ from towhom.evaluation.addressees import (
     follow_logs,
     follow_model,
 )
-from towhom.evaluation.reply_links import read_linked_logs
-from towhom.records import circumstances, describe_data, write_record
 
 
 def evaluate_addressees(
@@ -28,11 +25,7 @@ def evaluate_addressees(
 ) -> None:
     """Measure a model, or a baseline by name, beside all baselines."""
     model = None if system in BASELINES else named_model(system, BASELINES)
-    if is_corpus(Path(data)):
-        raise click.UsageError(
-            "a corpus has no reply links; --data must be logs with .links files beside them"
-        )
-    logs = list(read_linked_logs(data))
+    logs = linked_logs(data)
     results = {
         name: describe_addressees(follow_logs(follow_baseline(name), logs, resolved=True))
         for name in BASELINES
@@ -48,14 +41,11 @@ def evaluate_addressees(
         for path in plot_addressees(figures, found):
             Console(stderr=True, soft_wrap=True).print(str(path), markup=False)
     short = ("accuracy", "interval", "names_nobody")
-    baselines = {name: {key: results[name][key] for key in short} for name in BASELINES}
-    record = {"task": "addressee", "model": system, **found, "baselines": baselines}
-    if out is not None:
-        write_record(out, {**circumstances(), "data": describe_data([data]), **record})
-    if as_json:
-        echo_json(record)
-        return
-    _show(results, system, Console(highlight=False))
+    report(
+        "addressee", system, results, baselines=BASELINES, short=short, data=data, out=out, as_json=as_json
+    )
+    if not as_json:
+        _show(results, system, Console(highlight=False))
 
 
 def _show(results: dict[str, dict[str, Any]], system: str, console: Console) -> None:

@@ -63,6 +63,13 @@ def _messages(log: str | None) -> list[Message]:
     return found
 
 
+def _report(result: dict[str, Any], log: str | None, out: Path | None) -> None:
+    """Show what was measured on a chat, and keep a record if one is wanted."""
+    echo_json(result)
+    if out is not None:
+        write_record(out, {**circumstances(), "log": log or "the sample chat", **result})
+
+
 @bench.command()
 @model_option
 @_log_option
@@ -87,9 +94,7 @@ def live(model: Path | None, log: str | None, rounds: int, channels: int, out: P
     from towhom.bench.live import bench_live
 
     result = bench_live(load(model), _messages(log), rounds=rounds, channels=channels)
-    echo_json(result)
-    if out is not None:
-        write_record(out, {**circumstances(), "log": log or "the sample chat", **result})
+    _report(result, log, out)
 
 
 @bench.command()
@@ -105,9 +110,7 @@ def threads(model: Path | None, log: str | None, messages: int, out: Path | None
     from towhom.bench.threads import bench_threads
 
     result = bench_threads(load(model), _messages(log), count=messages)
-    echo_json(result)
-    if out is not None:
-        write_record(out, {**circumstances(), "log": log or "the sample chat", **result})
+    _report(result, log, out)
 
 
 @bench.command()
@@ -138,6 +141,4 @@ def serve(
     result = bench_serve(
         _messages(log), model=model, channels=channels, clients=clients, seconds=seconds, workers=workers
     )
-    echo_json(result)
-    if out is not None:
-        write_record(out, {**circumstances(), "log": log or "the sample chat", **result})
+    _report(result, log, out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -17,10 +16,8 @@ from towhom import load
 from towhom.cli.options import LOGS, encodable, log_options, model_option, output, output_option, show_report
 from towhom.cli.show import Palette
 from towhom.errors import LogError
-from towhom.files import atomic_file
-from towhom.live import Model
 from towhom.readers import Report, find_logs
-from towhom.threads import Placed, Threader
+from towhom.threads import Placed
 from towhom.threads.hearing import SPOKEN
 
 _FIELDS = ("file", "line", "replies_to", "thread", "probability", "kind", "time", "channel", "speaker",
@@ -62,8 +59,8 @@ def threads(
     def everything() -> Iterator[tuple[str, Placed]]:
         nonlocal spoken
         for each in logs:
-            follow = _as_they_come if log == "-" else Model.threads
-            for placed in follow(loaded, each.messages(report)):
+            messages = each.messages(report)
+            for placed in loaded.threads(messages, at_once=1) if log == "-" else loaded.threads(messages):
                 spoken += placed.message.kind in SPOKEN
                 yield each.source.name if len(logs) > 1 else "", placed
         if not spoken:  # said here, so that an existing file is left alone
@@ -79,12 +76,6 @@ def threads(
     show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
 
 
-def _as_they_come(model: Model, messages: Iterator[Any]) -> Iterator[Placed]:
-    threaders = defaultdict[str | None, Threader](model.threader)
-    for message in messages:
-        yield threaders[message.channel].place(message)
-
-
 def _write_page(everything: Iterator[tuple[str, Placed]], log: str, out: Path | None) -> None:
     from towhom.threads.page import threads_page
 
@@ -94,11 +85,8 @@ def _write_page(everything: Iterator[tuple[str, Placed]], log: str, out: Path | 
     if len(files) > 1:
         raise click.UsageError(f"{log}: a page shows one log, and there are {len(files)}; name one of them")
     page = threads_page(next(iter(files.values())), "standard input" if log == "-" else Path(log).name)
-    if out is None:
-        click.echo(page)
-    else:
-        with atomic_file(out, "w") as file:
-            file.write(page)
+    with output(out) as file:
+        file.write(page)
 
 
 def _record(file: str, placed: Placed) -> dict[str, Any]:

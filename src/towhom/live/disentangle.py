@@ -79,15 +79,15 @@ def disentangle(
 def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
     """Make sure that the parts that are there are of the same corpus and model."""
     path = parts / _SETTINGS
-    if parts.exists() and replace and (not path.exists() or json.loads(path.read_text("utf-8")) != wanted):
+    if parts.exists() and not (path.exists() and json.loads(path.read_text("utf-8")) == wanted):
+        if not replace:
+            raise CorpusError(
+                f"{parts}: parts of a run with another corpus, model or options; --force starts anew"
+            )
         shutil.rmtree(parts)
     if not parts.exists():
         with atomic_file(path, "w") as file:
             json.dump(wanted, file)
-    elif not path.exists() or json.loads(path.read_text("utf-8")) != wanted:
-        raise CorpusError(
-            f"{parts}: parts of a run with another corpus, model or options; --force starts anew"
-        )
 
 
 def _fingerprint(model: Path | None) -> str:

@@ -21,6 +21,7 @@ from towhom.persistence import SavedModel, load_model
 from towhom.selection import Scores
 from towhom.threads import Placed, Threader, place_channels
 from towhom.threads.network import load_networks
+from towhom.threads.threader import CHUNK
 
 
 class Model:
@@ -61,9 +62,15 @@ class Model:
             threader.resume(state)
         return threader
 
-    def threads(self, messages: Iterable[Message]) -> Iterator[Placed]:
-        """Messages with what they answer and their conversation, in order; any number, in bounded memory."""
-        return place_channels(self.threader, messages)
+    def threads(self, messages: Iterable[Message], *, at_once: int = CHUNK) -> Iterator[Placed]:
+        """Messages with what they answer and their conversation, in order; any number, in bounded memory.
+
+        Args:
+            messages: Of one channel or several.
+            at_once: How many are waited for before any is answered: 1 to follow a chat as it runs, more to be
+                fast. The answers are the same.
+        """
+        return place_channels(self.threader, messages, at_once=at_once)
 
     def session(self, state: Any = None) -> Session:
         """A new channel, or one that goes on where the `state` of a session was."""

@@ -141,11 +141,8 @@ def compare(messages: Said, likeness: Likeness, weights: Array, first: int) -> S
         weights: (`PIECE_WEIGHTS`,) How much it tells to have a piece in common.
         first: See above.
     """
-    m, count = messages, len(messages.speaker)
-    rows = np.arange(first, count)
-    places = rows[:, None] - np.arange(1, REACH + 1)
-    there = places >= 0
-    j, i = np.maximum(places, 0), rows[:, None]
+    m = messages
+    rows, i, j, there = _grid(len(m.speaker), first)
     older = _own_messages(m, rows)
     last_call = np.where(m.called[rows] > 0, rows - m.called[rows], -1)
     columns = [
@@ -174,10 +171,7 @@ def structure(messages: Said, first: int, likely: NDArray[np.float32]) -> Array:
         likely: (R, `REACH` + 1) How likely each is answered at first sight; last, that it is a start.
     """
     m, count = messages, len(messages.speaker)
-    rows = np.arange(first, count)
-    places = rows[:, None] - np.arange(1, REACH + 1)
-    there = places >= 0
-    j, i = np.maximum(places, 0), rows[:, None]
+    rows, i, j, there = _grid(count, first)
     thread = m.thread[j]
     later = _next(m.thread.tolist())
     later_twice = _follow(later)
@@ -217,6 +211,13 @@ def structure(messages: Said, first: int, likely: NDArray[np.float32]) -> Array:
         result[..., place] = column
     result *= there[..., None]
     return result
+
+
+def _grid(count: int, first: int) -> tuple[Whole, Whole, Whole, NDArray[np.bool_]]:
+    """(R,), (R, 1) places of the rows; (R, `REACH`) of the messages before them, and whether there is one."""
+    rows = np.arange(first, count)
+    places = rows[:, None] - np.arange(1, REACH + 1)
+    return rows, rows[:, None], np.maximum(places, 0), places >= 0
 
 
 def _own_messages(m: Said, rows: Whole) -> list[Whole]:

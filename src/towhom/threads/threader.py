@@ -217,19 +217,22 @@ class Threader:
             place.first_thread = heard.thread
 
 
-def place_channels(start: Callable[[], Threader], messages: Iterable[Message]) -> Iterator[Placed]:
+def place_channels(
+    start: Callable[[], Threader], messages: Iterable[Message], *, at_once: int = CHUNK
+) -> Iterator[Placed]:
     """Where messages belong, in their order; each channel among them is followed for itself.
 
     Args:
         start: Makes a threader for a channel.
-        messages: Any number of them: they are taken a few at a time.
+        messages: Any number of them.
+        at_once: How many are taken at a time; the answers are the same.
     """
     threaders = defaultdict[str | None, Threader](start)
     source = (
         replace(message, line=order) if message.line is None else message
         for order, message in enumerate(messages)
     )
-    while chunk := list(islice(source, CHUNK)):
+    while chunk := list(islice(source, at_once)):
         by_channel: dict[str | None, list[Message]] = {}
         for message in chunk:
             by_channel.setdefault(message.channel, []).append(message)

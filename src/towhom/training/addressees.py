@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import relu
 
 from towhom.errors import TrainingError
@@ -20,6 +20,7 @@ from towhom.evaluation.reply_links import LinkedLog
 from towhom.live import Model, Session
 from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, AddresseeRanker, Features, Said
 from towhom.persistence import SavedModel
+from towhom.training.named import NamedWeights
 
 _BATCH = 256
 
@@ -89,16 +90,11 @@ def collect(
     return examples
 
 
-class _Network(nn.Module):
+class _Network(NamedWeights):
     """The ranker, to be trained; `AddresseeRanker` runs it."""
 
     def __init__(self, hidden: int, embedding: int, generator: torch.Generator) -> None:
-        super().__init__()
-        self.weights = nn.ParameterDict()
-        for name, shape in AddresseeRanker.shapes(hidden, embedding).items():
-            bound = 0.0 if name.endswith(".b") else shape[0] ** -0.5
-            values = torch.empty(shape).uniform_(-bound, bound, generator=generator)
-            self.weights[name.replace(".", "_")] = nn.Parameter(values)
+        super().__init__(AddresseeRanker.shapes(hidden, embedding), generator)
 
     def forward(self, candidates: Tensor, message: Tensor, state: Tensor, there: Tensor) -> Tensor:
         """(B, N, F), (B, G), (B, H), (B, N) -> (B, N + 1) logarithms of probabilities."""
@@ -140,10 +136,7 @@ def fit(examples: list[Example], config: RankerConfig) -> dict[str, NDArray[np.f
             loss.backward()
             adam.step()
             schedule.step()
-    return {
-        name: network.weights[name.replace(".", "_")].detach().numpy()
-        for name in AddresseeRanker.shapes(config.hidden, len(examples[0].state))
-    }
+    return network.arrays()
 
 
 def _padded(examples: list[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import dropout, relu
 
 from towhom.chat import Kind
@@ -34,6 +34,7 @@ from towhom.threads.signals import (
     structure,
     with_threads,
 )
+from towhom.training.named import NamedWeights
 
 _WARM_UP = 2 * REACH
 """Messages before the first annotated one that are gone through as well."""
@@ -166,17 +167,12 @@ def with_structure(examples: Examples, likely: NDArray[np.float32]) -> Examples:
     return replace(examples, signals=examples.signals._replace(pairs=pairs))
 
 
-class _Trained(nn.Module):
+class _Trained(NamedWeights):
     """`towhom.threads.network.Network`, to be trained."""
 
     def __init__(self, shapes: dict[str, tuple[int, ...]], share: float, generator: torch.Generator) -> None:
-        super().__init__()
-        self.weights = nn.ParameterDict()
+        super().__init__(shapes, generator)
         self.share = share
-        for name, shape in shapes.items():
-            bound = 0.0 if name.endswith(".b") else shape[0] ** -0.5
-            values = torch.empty(shape).uniform_(-bound, bound, generator=generator)
-            self.weights[name.replace(".", "_")] = nn.Parameter(values)
 
     def forward(self, pairs: Tensor, messages: Tensor, there: Tensor) -> Tensor:
         """(R, `REACH` + 1) Logarithms of probabilities."""
@@ -226,7 +222,7 @@ def fit(examples: Examples, chosen: NDArray[np.bool_], config: ThreadsConfig) ->
         loss.backward()
         adam.step()
         schedule.step()
-    return {name: network.weights[name.replace(".", "_")].detach().numpy() for name in shapes}
+    return network.arrays()
 
 
 def _batches(

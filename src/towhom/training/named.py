@@ -1,0 +1,33 @@
+"""Weights that are trained in torch and run in NumPy, under the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+
+class NamedWeights(nn.Module):
+    """A module whose weights are those of its NumPy twin.
+
+    Args:
+        shapes: Names and shapes; biases, whose names end in ".b", start at 0.
+        generator: Of the others.
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], generator: torch.Generator) -> None:
+        super().__init__()
+        self.weights = nn.ParameterDict()
+        """With an underscore for the dot, which torch does not allow in a name."""
+        self._names = list(shapes)
+        for name, shape in shapes.items():
+            bound = 0.0 if name.endswith(".b") else shape[0] ** -0.5
+            values = torch.empty(shape).uniform_(-bound, bound, generator=generator)
+            self.weights[name.replace(".", "_")] = nn.Parameter(values)
+
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """The weights as they are now, by their own names."""
+        return {name: self.weights[name.replace(".", "_")].detach().numpy() for name in self._names}
