@@ -158,3 +158,11 @@ class TestErrors:
     def test_a_page_of_several_logs(self, run: Run, log: Path) -> None:
         log.with_name("2024-06-01.txt").write_text(LOG, "utf-8")
         assert "a page shows one log" in run("threads", log.parent, "--html", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["threads", "who"])
+def test_an_output_that_cannot_be_written(run: Run, log: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "file").write_text("kept", "utf-8")
+    said = run(command, log, "--json", "-o", tmp_path / "file" / "out.jsonl", code=1).stderr
+    assert said.startswith(f"Error: {tmp_path / 'file'}")
+    assert (tmp_path / "file").read_text("utf-8") == "kept"

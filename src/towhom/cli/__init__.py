@@ -48,11 +48,15 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; our own errors are shown as a sentence, not as a traceback."""
+        """Run a command; our own errors, and those of files, are shown as a sentence, not as a traceback."""
         try:
             return super().invoke(ctx)
         except TowhomError as error:
             raise click.ClickException(str(error)) from error
+        except OSError as error:
+            if error.filename is None:  # no file's: a pipe that was closed, which click knows how to take
+                raise
+            raise click.ClickException(f"{error.filename}: {error.strerror}") from error
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
