@@ -143,7 +143,7 @@ class TestFollowLogs:
 
     @pytest.mark.parametrize("system", NEURAL)
     def test_a_model(self, system: str) -> None:
-        vocabulary = ModelVocabulary.of(word_vectors(5), WORDS)
+        vocabulary = ModelVocabulary.of(word_vectors(), WORDS)
         model = neural(system, vocabulary)
         weights = weights_of(model)
         saved = SavedModel(system, model.config, weights, vocabulary, 5, model.rule, model.max_words)

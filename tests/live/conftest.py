@@ -21,7 +21,7 @@ from towhom.text.vocabulary import ModelVocabulary
 
 HIDDEN = 4
 WORDS = (NAME, "the", "is", "tea", "milk", "door", "kettle", "open", "thanks", "?")
-VOCABULARY = ModelVocabulary.of(word_vectors(5, known=WORDS), WORDS)
+VOCABULARY = ModelVocabulary.of(word_vectors(known=WORDS), WORDS)
 
 Weights = dict[str, NDArray[np.float32]]
 

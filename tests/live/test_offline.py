@@ -69,7 +69,7 @@ def makerspace(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def vocabulary_of(corpus: Corpus, *, without: tuple[str, ...] = ()) -> ModelVocabulary:
     known = [word for word in corpus.vocabulary.words if word not in without]
-    return ModelVocabulary.of(word_vectors(5, known=known[1::2]), known)
+    return ModelVocabulary.of(word_vectors(known=known[1::2]), known)
 
 
 def replay(corpus: Corpus, model: Model, *, introduce: bool = False) -> Iterator[Sample]:
@@ -173,7 +173,7 @@ def assert_same_pairs(found: list[Selection], scores: Scores, rule: Rule, names:
 @pytest.mark.parametrize("system", NEURAL)
 class TestEverySample:
     def test_rooms_of_many_and_of_one(self, made_up: Corpus, system: str, context: int) -> None:
-        vocabulary = ModelVocabulary.of(word_vectors(5, known=WORDS[:-3]), WORDS)
+        vocabulary = ModelVocabulary.of(word_vectors(known=WORDS[:-3]), WORDS)
         saved = saved_model(system, context=context, vocabulary=vocabulary, hidden=7, init=1.0)
         assert_offline(made_up, saved, introduce=False)
 

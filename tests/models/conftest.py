@@ -15,7 +15,7 @@ from towhom.text.vocabulary import ModelVocabulary
 @pytest.fixture(scope="session")
 def vocabulary() -> ModelVocabulary:
     """Most of the words; the others are unknown."""
-    return ModelVocabulary.of(word_vectors(5, known=WORDS[:-3]), WORDS)
+    return ModelVocabulary.of(word_vectors(known=WORDS[:-3]), WORDS)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ RECURRENT = tuple(name for name in NEURAL if issubclass(system_class(name), Recu
 """Those of the paper: their weights are drawn as there, their loss is its own, they have a plain way."""
 HIDDEN = 7
 SIZES: dict[str, dict[str, int]] = {
-    "crosstalk": {"towers": 2, "content": 3, "evidence": 5, "strongest": 2, "prior": 4}
+    "crosstalk": {"towers": 2, "content": 3, "evidence": 6, "strongest": 2, "prior": 4}
 }
 """Of systems that have more sizes than those of the paper."""
 

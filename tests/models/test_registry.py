@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.models.chats import DIMENSIONS
 from tests.models.systems import RECURRENT, neural, selector
 from towhom.corpus import Corpus
 from towhom.errors import ConfigError
@@ -87,7 +88,7 @@ def test_what_makes_a_system_is_not_to_be_set() -> None:
 @pytest.mark.parametrize("name", RECURRENT)
 def test_number_of_weights(name: str, vocabulary: ModelVocabulary) -> None:
     """At the paper's sizes, worked out from its equations."""
-    d, h = 5, 50
+    d, h = DIMENSIONS, 50
     heads, conditional = 2 * 2 * h * h, 2 * 3 * h * h
     utterance = 3 * h * (d + h)
     igru, observer = 4 * h * (2 * h + h + h), 3 * h * (2 * h + h)

@@ -26,7 +26,7 @@ from towhom.selection import Rule, Scores, choose
 from towhom.text.pieces import pieces_of
 from towhom.text.vocabulary import UNKNOWN_ID, ModelVocabulary
 
-VOCABULARY = ModelVocabulary.of(word_vectors(5), WORDS)
+VOCABULARY = ModelVocabulary.of(word_vectors(), WORDS)
 PIECES = np.array(pieces_of([*WORDS, "?", *map(str, range(10, 40))]), np.uint32)
 CLOSE = 1e-5
 

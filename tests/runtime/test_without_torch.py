@@ -41,7 +41,7 @@ print(json.dumps([chosen, sorted(sys.modules)]))
 
 
 def test_every_system(tmp_path: Path) -> None:
-    vocabulary = ModelVocabulary.of(word_vectors(5), WORDS)
+    vocabulary = ModelVocabulary.of(word_vectors(), WORDS)
     for system in NEURAL:
         model = neural(system, vocabulary)
         save_model(tmp_path / system, model, vocabulary, system=system, context=5, training={})
