@@ -23,7 +23,6 @@ def following(
     with client.stream("GET", f"{channel}/events", params=params, headers=headers) as response:
         assert response.status_code == 200
         assert response.headers["Content-Type"].startswith("text/event-stream")
-        assert response.headers["X-Accel-Buffering"] == "no"
         yield _events(response.iter_lines())
 
 
@@ -58,6 +57,12 @@ class TestFollowing:
             assert [next(events)[1] for _ in range(3)] == before
             for each in CHAT[3:]:
                 assert said(client, channel, [each])[0] == next(events)[1]
+
+    def test_proxies_are_told_to_pass_it_on(self, client: httpx.Client, channel: str) -> None:
+        said(client, channel, CHAT[:1])
+        with client.stream("GET", f"{channel}/events") as response:
+            assert response.headers["X-Accel-Buffering"] == "no"
+            assert response.headers["Cache-Control"] == "no-store"
 
     def test_resumes(self, client: httpx.Client, channel: str) -> None:
         said(client, channel, CHAT)
