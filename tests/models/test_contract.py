@@ -12,7 +12,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tests.models.chats import PEOPLE, WORDS, Said, write_corpus
+from tests.models.chats import DIMENSIONS, PEOPLE, WORDS, Said, write_corpus
 from tests.models.systems import (
     NEURAL,
     RECURRENT,
@@ -226,7 +226,7 @@ class TestNeuralSystems:
             assert_allclose(ours.grad, theirs.grad, rtol=1e-3, atol=2e-5, err_msg=name)
 
     def test_vectors_of_another_size(self, system: str, vocabulary: ModelVocabulary) -> None:
-        with pytest.raises(ValueError, match="vectors have 5 dimensions, the model wants 9"):
+        with pytest.raises(ValueError, match=f"vectors have {DIMENSIONS} dimensions, the model wants 9"):
             neural(system, vocabulary, dimensions=9)
 
     def test_the_seed_decides(self, system: str, vocabulary: ModelVocabulary) -> None:
