@@ -121,6 +121,55 @@ class TestOwnWay:
         assert not {"false", "drawn", "schedule"} & config.keys()
 
 
+class TestStart:
+    """`--start MODEL`."""
+
+    def test_goes_on(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        sizes = setting(*TestOwnWay.SIZES)
+        run("train", tmp_path / "first", *folders.options, *TestOwnWay.SMALL, *sizes)
+        corpus = ("--corpus", folders.corpus, "--candidates", "2", "--epochs", "1")
+        run("train", tmp_path / "model", *corpus, "--start", tmp_path / "first", "--learning-rate", "0.001")
+        first, second = (
+            json.loads((tmp_path / name / CONFIG).read_text("utf-8")) for name in ("first", "model")
+        )
+        assert first == second
+        training = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))
+        assert training["config"]["learning_rate"] == 0.001
+        assert training["before"] == json.loads((tmp_path / "first" / TRAINING).read_text("utf-8"))
+
+    @pytest.mark.parametrize("system", ["sirnn-shared", "sirnn-log"])
+    def test_what_makes_a_system_stays(self, system: str, run: Run, folders: Folders, tmp_path: Path) -> None:
+        run("train", tmp_path / "first", *folders.options, *OPTIONS, "--system", system)
+        corpus = ("--corpus", folders.corpus, "--candidates", "2", "--epochs", "1")
+        run("train", tmp_path / "model", *corpus, "--start", tmp_path / "first")
+        assert json.loads((tmp_path / "model" / CONFIG).read_text("utf-8"))["system"] == system
+
+    @pytest.mark.parametrize("start", [(), ("--vectors", "v", "--start", "m")])
+    def test_one_of_both(self, start: tuple[str, ...], run: Run, folders: Folders, tmp_path: Path) -> None:
+        result = run("train", tmp_path / "model", "--corpus", folders.corpus, *start, code=2)
+        assert "what to start from? Give either --vectors or --start" in result.stderr
+
+    @pytest.mark.parametrize(
+        ("given", "named"),
+        [
+            (("--system", "sirnn"), "--system"),
+            (("--context", "5", "--set", "hidden=5"), "--context and --set"),
+        ],
+    )
+    def test_what_it_has_stays(
+        self, given: tuple[str, ...], named: str, run: Run, folders: Folders, tmp_path: Path
+    ) -> None:
+        run("train", tmp_path / "first", *folders.options, *OPTIONS, "--epochs", "1")
+        start = ("--corpus", folders.corpus, "--start", tmp_path / "first")
+        result = run("train", tmp_path / "model", *start, *given, code=2)
+        assert f"{named}: what a model has that is started from, stays" in result.stderr
+
+    def test_no_model(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        start = ("--corpus", folders.corpus, "--start", tmp_path / "nowhere")
+        result = run("train", tmp_path / "model", *start, code=1)
+        assert result.stderr.startswith(f"Error: {tmp_path / 'nowhere'}: there is no such folder")
+
+
 def setting(*parts: str) -> list[str]:
     return [each for part in parts for each in ("--set", part)]
 

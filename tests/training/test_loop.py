@@ -394,3 +394,78 @@ def test_the_processor_is_left_as_it_was(
     train(replace(config, epochs=1), corpus, vectors, out)
     assert 2.0**-1070 * 0.5 > 0.0
     assert float(torch.tensor(2.0**-130) * 0.5) > 0.0
+
+
+class TestFromAModel:
+    """Training that starts from a model."""
+
+    @pytest.fixture
+    def first(self, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path) -> Path:
+        train(replace(config, epochs=2), corpus, vectors, tmp_path / "first")
+        return tmp_path / "first"
+
+    @pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
+    def test_goes_on(
+        self, system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+    ) -> None:
+        """It begins where the other has ended, and leaves the other as it was."""
+        config = for_system(replace(config, epochs=4), system)
+        first = train(config, corpus, vectors, out.with_name("first"))
+        start = load_model(out.with_name("first"))
+        before = {name: value.copy() for name, value in start.weights.items()}
+        second = train(replace(config, seed=1), corpus, start, out)
+        assert second["history"][0]["loss"] < first["history"][1]["loss"]
+        assert load_model(out).vocabulary.words == start.vocabulary.words
+        assert on_dev(out, corpus) == second["dev"]
+        assert on_dev(out.with_name("first"), corpus) == first["dev"]
+        for name, value in start.weights.items():
+            np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+    def test_hardly_anything_learned_hardly_anything_changed(
+        self, first: Path, config: TrainingConfig, corpus: Corpus, out: Path
+    ) -> None:
+        start = load_model(first)
+        train(replace(config, learning_rate=1e-12, epochs=1), corpus, start, out)
+        assert on_dev(out, corpus) == on_dev(first, corpus)
+
+    def test_record(
+        self, first: Path, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+    ) -> None:
+        start = load_model(first)
+        trained = train(replace(config, epochs=1), corpus, start, out)
+        assert trained["before"] == start.training
+        assert "vectors" not in trained
+        assert len(trained["start"]) == 64
+        assert is_training_of(trained, replace(config, epochs=1), corpus, start)
+        assert not is_training_of(trained, replace(config, epochs=1), corpus, vectors)
+        assert not is_training_of(trained, replace(config, epochs=1), corpus, load_model(out))
+
+    def test_goes_on_after_a_stop(
+        self, first: Path, config: TrainingConfig, corpus: Corpus, out: Path
+    ) -> None:
+        start, config = load_model(first), replace(config, epochs=2)
+        train(config, corpus, start, out.with_name("undisturbed"))
+
+        def stop(step: Step) -> None:
+            if (step.epoch, step.batch) == (1, 2):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            train(config, corpus, start, out, watch=Watch(stop), checkpoint_seconds=0)
+        train(config, corpus, load_model(first), out)
+        assert weights(out) == weights(out.with_name("undisturbed"))
+
+    @pytest.mark.parametrize(
+        "change", [{"system": "dynamic-rnn", "settings": {}}, {"settings": {"hidden": 3}}, {"settings": {}}]
+    )
+    def test_another_model(
+        self, change: dict[str, Any], first: Path, config: TrainingConfig, corpus: Corpus, out: Path
+    ) -> None:
+        expected = "the model to start from is sirnn with settings of its own, which stay as they are"
+        with pytest.raises(ConfigError, match=expected):
+            train(replace(config, **change), corpus, load_model(first), out)
+        assert not out.exists()
+
+    def test_the_plain_way(self, first: Path, config: TrainingConfig, corpus: Corpus, out: Path) -> None:
+        with pytest.raises(ConfigError, match="cannot go on in the plain way"):
+            train(replace(config, plain=True), corpus, load_model(first), out)

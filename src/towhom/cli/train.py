@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from towhom.corpus import Corpus
 from towhom.experiments import load_experiment
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
+from towhom.persistence import SavedModel, load_model
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 
@@ -24,15 +26,18 @@ _DEFAULT = TrainingConfig()
 @click.command()
 @click.argument("out", type=FOLDER)
 @click.option("--corpus", "folder", type=FOLDER, required=True, help="What `towhom corpus build` made.")
-@click.option("--vectors", type=FOLDER, required=True, help="What `towhom vectors` made.")
+@click.option("--vectors", type=FOLDER, help="What `towhom vectors` made, to start from.")
+@click.option(
+    "--start",
+    type=FOLDER,
+    help="A trained model to start from instead: its system, settings, words and context stay.",
+)
 @click.option(
     "--system",
     type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
-    default="crosstalk",
-    show_default=True,
-    help="What to train: our own, or one of the paper's.",
+    help="What to train: our own, or one of the paper's.  [default: crosstalk]",
 )
-@click.option("--context", default=_DEFAULT.context, show_default=True, help="T, messages of context.")
+@click.option("--context", type=int, help=f"T, messages of context.  [default: {_DEFAULT.context}]")
 @click.option(
     "--candidates",
     type=int,
@@ -69,7 +74,8 @@ _DEFAULT = TrainingConfig()
 def train(
     out: Path,
     folder: Path,
-    vectors: Path,
+    vectors: Path | None,
+    start: Path | None,
     settings: str,
     parts: tuple[str, ...],
     tensorboard: Path | None,
@@ -86,15 +92,11 @@ def train(
     from towhom.training.loop import train as run
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    own = SYSTEMS[options["system"]].training
-    if own and settings != "ours":
-        raise click.BadParameter(
-            f"{options['system']} is not in the paper, and has settings of its own", param_hint="--settings"
-        )
-    named = own or load_experiment().settings[settings]
+    if (vectors is None) == (start is None):
+        raise click.UsageError("what to start from? Give either --vectors or --start")
+    source = load_model(start) if start is not None else WordVectors.load(vectors or Path())
     given = {key: value for key, value in options.items() if value is not None}
-    model = {**named["settings"], **dict(map(_setting, parts))}
-    config = TrainingConfig(**{**named, **given, "settings": model})
+    config = _config(source, settings, dict(map(_setting, parts)), given)
     writer = None
     if tensorboard is not None:
         require("tensorboard", extra="tensorboard", purpose="writing TensorBoard logs")
@@ -132,7 +134,7 @@ def train(
             result = run(
                 config,
                 Corpus(folder),
-                WordVectors.load(vectors),
+                source,
                 out,
                 watch=Watch(step, epoch),
                 replace_model=force,
@@ -149,6 +151,27 @@ def train(
         f"{result['samples_per_second']:,} samples/s",
         markup=False,
     )
+
+
+def _config(
+    start: WordVectors | SavedModel, settings: str, parts: dict[str, Any], given: dict[str, Any]
+) -> TrainingConfig:
+    """What is given, and for the rest what is usual."""
+    if isinstance(start, SavedModel):
+        kept = [name for name in ("system", "context") if name in given] + ["set"] * bool(parts)
+        if kept:
+            raise click.UsageError(f"--{' and --'.join(kept)}: what a model has that is started from, stays")
+        given = {**given, "system": start.system, "context": start.context}
+        parts = {**asdict(start.config)}
+        for name in ("dimensions", *SYSTEMS[start.system].settings):
+            del parts[name]
+    system = SYSTEMS[given.setdefault("system", "crosstalk")]
+    if system.training and settings != "ours":
+        raise click.BadParameter(
+            f"{given['system']} is not in the paper, and has settings of its own", param_hint="--settings"
+        )
+    usual = system.training or load_experiment().settings[settings]
+    return TrainingConfig(**{**usual, **given, "settings": {**usual["settings"], **parts}})
 
 
 def _setting(part: str) -> tuple[str, Any]:

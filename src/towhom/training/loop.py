@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,7 +26,7 @@ from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.neural import NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
 from towhom.nn.kernels import keep_memory, tiny_values_flushed
-from towhom.persistence import TRAINING, check_replaceable, read_training, save_model
+from towhom.persistence import TRAINING, SavedModel, check_replaceable, read_training, save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
@@ -33,6 +34,8 @@ from towhom.training.batches import TrainingSamples, ahead, training_samples
 from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from towhom.training.config import TrainingConfig
 
+Start = WordVectors | SavedModel
+"""What training starts from: vectors for words, or a model that has been trained already."""
 CHECKPOINT_SECONDS = 60.0
 WARM_UP = 100
 """Batches in which a linear schedule rises."""
@@ -61,7 +64,7 @@ class Watch:
 def train(
     config: TrainingConfig,
     corpus: Corpus,
-    vectors: WordVectors,
+    start: Start,
     out: str | Path,
     *,
     watch: Watch | None = None,
@@ -74,20 +77,24 @@ def train(
     killed goes on where its last checkpoint is, `out` + ".checkpoint", and ends with the very weights that it
     would have ended with.
 
+    A model to start from keeps its words and all that was counted for it; what it learned is where learning
+    begins. What made it ready for sessions is gone: `towhom package` makes the new model ready.
+
     Returns:
         What `training.json` holds: settings, data, the course of the training, accuracy on dev.
 
     Raises:
         ConfigError: Settings are wrong; all of them are named. Or the folder holds a model of other data or
-            settings, and `replace_model` is not set.
+            settings, and `replace_model` is not set. Or the model to start from is another system, or has
+            other settings.
         CorpusError: The corpus lacks what training needs.
         TrainingError: The loss is not a number any more; the last good checkpoint is kept.
     """
     out = Path(out)
-    run = Run(config, corpus, vectors, out, watch or Watch(), checkpoint_seconds)
+    run = Run(config, corpus, start, out, watch or Watch(), checkpoint_seconds)
     if (out / TRAINING).exists() and not replace_model:
         training = read_training(out)
-        if not is_training_of(training, config, corpus, vectors):
+        if not is_training_of(training, config, corpus, start):
             raise ConfigError(
                 f"{out}: holds a model of other data or settings; choose another folder, or use --force"
             )
@@ -95,11 +102,9 @@ def train(
     return run.train()
 
 
-def is_training_of(
-    training: dict[str, Any], config: TrainingConfig, corpus: Corpus, vectors: WordVectors
-) -> bool:
+def is_training_of(training: dict[str, Any], config: TrainingConfig, corpus: Corpus, start: Start) -> bool:
     """Whether a model was trained with just these settings and data."""
-    same = {"config": config.described(), "vectors": dict(vectors.source)}
+    same = {"config": config.described(), **_origin(start)}
     there = training.get("corpus", {}).get("hash") == corpus.manifest["hash"]
     return there and all(training.get(key) == json.loads(json.dumps(value)) for key, value in same.items())
 
@@ -111,7 +116,7 @@ class Run:
         self,
         config: TrainingConfig,
         corpus: Corpus,
-        vectors: WordVectors,
+        start: Start,
         out: Path,
         watch: Watch,
         checkpoint_seconds: float,
@@ -121,16 +126,15 @@ class Run:
         self.checkpoint = out.with_name(f"{out.name}.checkpoint")
         self.checkpoint_seconds = checkpoint_seconds
         words = list(corpus.vocabulary.words)
-        seen = corpus.vocabulary.counts > 0  # dev's words have no part in training
-        self.vocabulary = ModelVocabulary.of(vectors, (w for w, s in zip(words, seen, strict=True) if s))
-        self.words = self.vocabulary.ids(words)
-        settings = {**config.settings, "dimensions": vectors.dimensions}
-        self.model: NeuralSelector = system_class(config.system)(
-            system_config(config.system, settings), self.vocabulary.matrix, plain=config.plain
-        )
-        self.model.rule = entry(config.system).rule or self.model.rule
-        self.model.init_weights(torch.Generator().manual_seed(config.seed))
-        self.model.count(corpus, self.words)
+        if isinstance(start, SavedModel):
+            self.vocabulary, self.model = start.vocabulary, _trained(start, config)
+            self.words = self.vocabulary.ids(words)
+        else:
+            seen = corpus.vocabulary.counts > 0  # dev's words have no part in training
+            self.vocabulary = ModelVocabulary.of(start, (w for w, s in zip(words, seen, strict=True) if s))
+            self.words = self.vocabulary.ids(words)
+            self.model = _untrained(self.vocabulary, config)
+            self.model.count(corpus, self.words)
         self.optimizer = torch.optim.Adam(
             self.model.groups(config.learning_rate), weight_decay=config.weight_decay, fused=True
         )
@@ -147,8 +151,11 @@ class Run:
         self.identity = {
             "settings": config.described(),
             "corpus": corpus.manifest["hash"],
-            "vectors": dict(vectors.source),
+            **_origin(start),
         }
+        self.before: dict[str, Any] = {}
+        if isinstance(start, SavedModel):
+            self.before = {"before": start.training}
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
         self.accelerator = Accelerator()
@@ -168,11 +175,11 @@ class Run:
                 self._epoch()
         self.model.load_state_dict(self.best)
         best = self.progress.history[self.progress.best_epoch]
-        training = {
+        training: dict[str, Any] = {
             **circumstances(),
             "config": self.config.described(),
             "corpus": {"hash": self.corpus.manifest["hash"], "training_samples": len(self.samples)},
-            "vectors": dict(self.identity["vectors"]),
+            **{key: self.identity[key] for key in ("vectors", "start") if key in self.identity},
             "processes": self.accelerator.num_processes,
             "dev": best["dev"],
             "best_epoch": self.progress.best_epoch + 1,
@@ -180,6 +187,7 @@ class Run:
             "seconds": round(self.progress.seconds, 1),
             "samples_per_second": round(self.progress.samples / max(self.progress.seconds, 1e-9)),
             "history": self.progress.history,
+            **self.before,
         }
         if self.accelerator.is_main_process:
             save_model(
@@ -319,6 +327,39 @@ class Run:
     def _save(self, progress: Progress) -> None:
         if self.accelerator.is_main_process:
             save_checkpoint(self.checkpoint, self.model, self.optimizer, self.best, progress, self.identity)
+
+
+def _untrained(vocabulary: ModelVocabulary, config: TrainingConfig) -> NeuralSelector:
+    settings = {**config.settings, "dimensions": vocabulary.matrix.shape[1]}
+    model: NeuralSelector = system_class(config.system)(
+        system_config(config.system, settings), vocabulary.matrix, plain=config.plain
+    )
+    model.rule = entry(config.system).rule or model.rule
+    model.init_weights(torch.Generator().manual_seed(config.seed))
+    return model
+
+
+def _trained(start: SavedModel, config: TrainingConfig) -> NeuralSelector:
+    settings = {**config.settings, "dimensions": start.config.dimensions}
+    if config.system != start.system or system_config(config.system, settings) != start.config:
+        raise ConfigError(
+            f"the model to start from is {start.system} with settings of its own, which stay as they are"
+        )
+    if config.plain:
+        raise ConfigError("a model that was trained already cannot go on in the plain way")
+    return replace(start).model  # a copy: the one that was given stays as it is
+
+
+def _origin(start: Start) -> dict[str, Any]:
+    """What tells one start from another."""
+    if isinstance(start, WordVectors):
+        return {"vectors": dict(start.source)}
+    arrays = {**start.weights, "vectors": start.vocabulary.matrix}
+    digest = sha256(json.dumps(start.vocabulary.words).encode())
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(arrays[name].tobytes())
+    return {"start": digest.hexdigest()}
 
 
 def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
