@@ -1,11 +1,12 @@
 """What each part of Crosstalk is worth, and whether it generalises.
 
-    python benchmarks/crosstalk.py CORPUS VECTORS MODELS RECORDS [--seeds 3] [--variant NAME ...]
+    python benchmarks/crosstalk.py CORPUS VECTORS MODELS RECORDS [--seeds 0 1 2] [--variant NAME ...]
         [--epochs N] [--also CORPUS ...]
 
 Each variant leaves one part out and is trained like the whole, with as many seeds. A record a run; what has a
-record is not run again, and a run that was killed goes on. All are measured on dev, with 2 and 10 candidates;
-with --also on the test samples of other corpora as well, of which training has seen nothing.
+record is not run again, and a run that was killed goes on. All are measured on dev, with 2 and 10 candidates,
+with as much context as training saw and, if that is more, with 15; with --also on the test samples of other
+corpora as well, of which training has seen nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,9 @@ from towhom.records import circumstances, write_record
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 from towhom.training.loop import train
+
+USUAL = 15
+"""T of the protocol."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +72,10 @@ def run(
     results = {}
     for where, split in [(corpus, Split.DEV), *((other, Split.TEST) for other in also)]:
         words = saved.vocabulary.ids(list(where.vocabulary.words))
-        for size in (2, 10):
-            outcomes = evaluate(
-                saved.model, where, split, context=config.context, candidates=size, words=words
-            )
-            results[f"{where.folder.name}-{size}"] = describe(outcomes)
+        for context, size in product(sorted({config.context, min(config.context, USUAL)}), (2, 10)):
+            outcomes = evaluate(saved.model, where, split, context=context, candidates=size, words=words)
+            name = f"{where.folder.name}-{size}"
+            results[name if context == config.context else f"{name}-t{context}"] = describe(outcomes)
     kept = ("epochs", "seconds", "samples_per_second", "history")
     return {
         **circumstances(),
@@ -90,7 +94,7 @@ def configured(name: str, seed: int, epochs: int | None) -> TrainingConfig:
     settings = {**usual, **variant.training, "settings": {**usual["settings"], **variant.settings}}
     if epochs is not None:
         settings["epochs"] = epochs
-    return TrainingConfig(system="crosstalk", seed=seed, **{"context": 15, **settings})
+    return TrainingConfig(system="crosstalk", seed=seed, **{"context": USUAL, **settings})
 
 
 def table(records: Path, dev: str) -> str:
@@ -119,14 +123,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name in ("corpus", "vectors", "models", "records"):
         parser.add_argument(name, type=Path)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
     parser.add_argument("--variant", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--also", nargs="*", type=Path, default=[])
     options = parser.parse_args()
     corpus, vectors = Corpus(options.corpus), WordVectors.load(options.vectors)
     also = [Corpus(folder) for folder in options.also]
-    for seed in range(options.seeds):
+    for seed in options.seeds:
         for name in options.variant:
             path = options.records / f"{name}-s{seed}.json"
             if not path.exists():

@@ -1,6 +1,6 @@
 """Selections a second without torch, on one core: from a corpus's columns to choices, many at a time.
 
-    OMP_NUM_THREADS=1 python benchmarks/selections.py CORPUS MODEL ... --json RECORD
+    OMP_NUM_THREADS=1 python benchmarks/selections.py CORPUS MODEL ... [--context T ...] --json RECORD
 
 `towhom bench live` measures the other case: one question at a time, as a chat runs, from texts to an answer.
 """
@@ -27,6 +27,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("models", type=Path, nargs="+")
+    parser.add_argument(
+        "--context", type=int, nargs="*", help="T; what a model was trained with if not given"
+    )
     parser.add_argument("--candidates", type=int, default=10)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -37,11 +40,12 @@ def main() -> None:
     for folder in options.models:
         saved = load_model(folder)
         words = saved.vocabulary.ids(list(corpus.vocabulary.words))
-        batcher = saved.runtime.batcher(
-            corpus, context=saved.context, candidates=options.candidates, words=words
-        )
-        systems[str(folder)] = saved, batcher
-        saved.runtime.score_many(batcher.questions(samples[:_BATCH]))  # warm
+        for context in options.context or [saved.context]:
+            batcher = saved.runtime.batcher(
+                corpus, context=context, candidates=options.candidates, words=words
+            )
+            systems[f"{saved.system} ({folder.name}), T = {context}"] = saved, batcher
+            saved.runtime.score_many(batcher.questions(samples[:_BATCH]))  # warm
     for part in np.split(samples, range(_BATCH, len(samples), _BATCH)):
         for name, (saved, batcher) in systems.items():
             start = perf_counter()
@@ -49,9 +53,9 @@ def main() -> None:
             seconds.setdefault(name, []).append((perf_counter() - start) / len(part))
     result = {name: round(1 / float(np.median(each))) for name, each in seconds.items()}
     for name, rate in result.items():
-        print(f"{name} ({systems[name][0].system}): {rate:,} selections a second")
+        print(f"{name}: {rate:,} selections a second")
     if options.json:
-        setting = {"context": [s.context for s, _ in systems.values()], "candidates": options.candidates}
+        setting = {"candidates": options.candidates}
         write_record(options.json, {**circumstances(), **setting, "selections_per_second": result})
 
 
