@@ -23,6 +23,8 @@ Array = NDArray[np.float32]
 
 EMBEDDING_SCALE = 0.3
 """Embeddings of utterances have this root mean square."""
+LEAST = 0.3
+"""To the weight of an utterance, before a share of it is taken: what says little has little in common."""
 ADDED = 0.02
 """To sums of exponents, so that the logarithm of none at all is finite."""
 LARGEST = 8.0
@@ -48,7 +50,6 @@ ADDRESSEE_FEATURES = ("order", "messages by", "messages to", "named in the respo
                       "another is named in the response", "somebody absent is named")  # fmt: skip
 RESPONSE_FEATURES = ("length", "weight", "names")
 LINK_FEATURES = ("cosine", "rarest common piece")
-_LINKING = [PAIR_FEATURES.index(feature) for feature in LINK_FEATURES]
 LINKS = ("the responder answers it", "it answers the responder", "another answers it", "it answers another")
 """Which other messages of the context are compared with a message, to find conversations that name nobody."""
 
@@ -107,9 +108,7 @@ def gather(questions: Questions, weights: Array, config: CrosstalkConfig) -> Evi
     common = np.empty((size, context, context, len(LINK_FEATURES)), np.float32)
     for sample in range(size):
         said, drafted = questions.context[sample], questions.candidates[sample]
-        found = _overlap(letters, piece_weights, totals, said, np.concatenate([said, drafted]))
-        common[sample] = found[:, :context, _LINKING]
-        pairs[sample, ..., :-1] = found[:, context:]
+        pairs[sample, ..., :-1], common[sample] = _overlap(letters, piece_weights, totals, said, drafted)
     messages = _messages(questions, letters, named, reached)
     messages[..., :_NAMING] *= config.turns
     return Evidence(
@@ -162,56 +161,67 @@ def _overlap(
     totals: Array,
     context: NDArray[np.int32],
     candidates: NDArray[np.int32],
-) -> Array:
-    """(T, C, 6) What messages and responses have in common, rare pieces counting more."""
-    result = np.zeros((len(context), len(candidates), len(PAIR_FEATURES) - 1), np.float32)
-    messages, responses = _Some(letters, context), _Some(letters, candidates)
-    if not messages.places or not responses.places:
-        return result
-    same = responses.pieces[:, None] == messages.pieces
-    if not same.any():
-        return result
-    # An utterance has each piece once, so that the sum over its pieces is 0 or 1.
-    common = (same.astype(np.float32) @ messages.membership) * weights[responses.where][:, None]
-    raw = np.add.reduceat(common, responses.starts, axis=0).T
-    rarest = np.maximum.reduceat(common, responses.starts, axis=0).T
-    count = np.add.reduceat(common > 0, responses.starts, axis=0, dtype=np.float32).T
-    of_message, of_response = totals[context[messages.places]][:, None], totals[candidates[responses.places]]
-    known = np.stack(
-        [
-            np.log1p(raw),
-            raw / np.sqrt((of_message + 0.3) * (of_response + 0.3)),
-            raw / (of_response + 0.3),
-            2.0 * rarest,
-            (raw > 0.999 * of_response) & (raw > 0.999 * of_message) & (raw > 0),
-            count / 10,
-        ],
-        axis=2,
-    )
-    result[np.ix_(messages.places, responses.places)] = known
-    return result
+) -> tuple[Array, Array]:
+    """(T, C, 6), (T, T, 2) What messages have in common with responses, and with each other.
+
+    Rare pieces count more.
+    """
+    pairs = np.zeros((len(context), len(candidates), len(PAIR_FEATURES) - 1), np.float32)
+    links = np.zeros((len(context), len(context), len(LINK_FEATURES)), np.float32)
+    there = context != NOBODY
+    utterances = np.concatenate([context[there], candidates])
+    messages = len(utterances) - len(candidates)
+    where, which = _places(letters.offsets, utterances)
+    if not messages or not len(where):
+        return pairs, links
+    first, column = np.unique(letters.pieces[where], return_index=True, return_inverse=True)[1:]
+    weight = weights[where[first]]
+    # The rarest pieces come first, so that the first in common is the rarest.
+    order = np.argsort(-weight, kind="stable")
+    has = np.zeros((len(utterances), len(order)), np.float32)
+    has[which, np.argsort(order)[column]] = 1.0
+    weight = weight[order]
+    weighed = has[:messages] * weight
+    raw, count = weighed @ has.T, (weighed > 0).astype(np.float32) @ has.T
+    bits = np.packbits(has > 0, axis=1)
+    rarest = _first_in_common(bits[:messages], bits, weight)
+    total = totals[utterances] + np.float32(LEAST)
+    cosine = raw / np.sqrt(total[:messages, None] * total)
+    between = np.stack([cosine, 2.0 * rarest], axis=2)
+    links[np.ix_(there, there)] = between[:, :messages]
+    raw, of_message, of_response = raw[:, messages:], totals[context[there]][:, None], totals[candidates]
+    known = [
+        np.log1p(raw),
+        cosine[:, messages:],
+        raw / (of_response + np.float32(LEAST)),
+        2.0 * rarest[:, messages:],
+        (raw > 0.999 * of_response) & (raw > 0.999 * of_message) & (raw > 0),
+        count[:, messages:] / np.float32(10),
+    ]
+    pairs[there] = np.stack(known, axis=2)
+    return pairs, links
 
 
-class _Some:
-    """The pieces of some utterances, one after the other; those that have none are left out."""
+def _places(
+    offsets: NDArray[np.int64], utterances: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the pieces of some utterances are, one after the other, and of which of them each is."""
+    starts = offsets[utterances]
+    lengths = offsets[utterances + 1] - starts
+    which = np.repeat(np.arange(len(utterances)), lengths)
+    return np.arange(len(which)) + (starts - (np.cumsum(lengths) - lengths))[which], which
 
-    def __init__(self, letters: Letters, utterances: NDArray[np.int32]) -> None:
-        first = letters.offsets[utterances]
-        lengths = np.where(utterances != NOBODY, letters.offsets[utterances + 1] - first, 0)
-        self.places = np.flatnonzero(lengths).tolist()
-        first, lengths = first[self.places], lengths[self.places]
-        ends = np.cumsum(lengths)
-        self.starts = ends - lengths
-        self.lengths = lengths
-        self.where = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - self.starts, lengths)
-        self.pieces = letters.pieces[self.where]
 
-    @property
-    def membership(self) -> Array:
-        """(pieces, utterances) 1 where the piece is of the utterance."""
-        result = np.zeros((len(self.where), len(self.places)), np.float32)
-        result[np.arange(len(self.where)), np.repeat(np.arange(len(self.places)), self.lengths)] = 1.0
-        return result
+_HIGHEST_BIT = np.array([0] + [8 - number.bit_length() for number in range(1, 256)], np.int64)
+
+
+def _first_in_common(ours: NDArray[np.uint8], theirs: NDArray[np.uint8], weight: Array) -> Array:
+    """(M, U) The weight of the first piece that two utterances have, given as bits; 0 if there is none."""
+    both = ours[:, None] & theirs
+    byte = (both != 0).argmax(axis=2)
+    value = np.take_along_axis(both, byte[..., None], axis=2)[..., 0]
+    found: Array = np.where(value, weight[np.minimum(8 * byte + _HIGHEST_BIT[value], len(weight) - 1)], 0)
+    return found
 
 
 @cache

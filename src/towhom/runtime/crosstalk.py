@@ -143,13 +143,15 @@ class Crosstalk(NumpySelector):
         )
         heard = spoken[:, self._heard].transpose(1, 0, 2) * self._sign
         answers = np.concatenate([spoken, drafted])[:, self._answers].transpose(1, 2, 0)
-        similar = (heard @ answers).transpose(1, 2, 0)  # (T, T + C, K)
-        pairs = np.concatenate([similar[:, len(there) :], found.pairs[there]], axis=2)
-        common = found.common[there][:, there]
-        alike = np.maximum(np.concatenate([similar[:, : len(there)], common], axis=2), 0.0)
-        links = found.links[:, there][:, :, there, None]
+        similar = heard @ answers  # (K, T, T + C)
+        pairs = np.concatenate([similar[:, :, len(there) :].transpose(1, 2, 0), found.pairs[there]], axis=2)
+        common = found.common[there][:, there].transpose(2, 0, 1)
+        alike = np.maximum(np.concatenate([similar[:, :, : len(there)], common]), 0.0)
+        links = found.links[:, there][:, :, there]
         linked = [
-            ((alike.transpose(1, 0, 2) if link % 2 else alike) * links[link]).max(axis=1, initial=0.0)
+            (alike * links[link].T).max(axis=1, initial=0.0).T
+            if link % 2
+            else (alike * links[link]).max(axis=2, initial=0.0).T
             for link in range(len(evidence.LINKS))
         ]
         turns = np.concatenate([found.messages[there], *linked], axis=1)
