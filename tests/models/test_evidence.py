@@ -21,7 +21,6 @@ from towhom.models.configs import CrosstalkConfig
 from towhom.models.evidence import (
     ADDRESSEE_FEATURES,
     LINK_FEATURES,
-    LINKS,
     MESSAGE_FEATURES,
     PAIR_FEATURES,
     RESPONSE_FEATURES,
@@ -271,23 +270,16 @@ class TestAgainstLoops:
         assert found.common.any(axis=(0, 1, 2)).all()
 
     def test_links(self, questions: Questions, found: Evidence) -> None:
-        seen = np.zeros(len(LINKS), bool)
         for row in range(len(questions)):
             messages = heard(questions, row)
-            for place, other in np.ndindex(found.links.shape[2:]):
-                values = found.links[row, :, place, other]
-                expected = dict.fromkeys(LINKS, 0.0)
-                if {place, other} <= messages.keys():
-                    one, two = messages[place].sender, messages[other].sender
-                    expected = {
-                        "the responder answers it": place < other and one != two == 0,
-                        "it answers the responder": place > other and one != two == 0,
-                        "another answers it": place < other and one != two != 0,
-                        "it answers another": place > other and one != two != 0,
-                    }
-                assert_features(values, LINKS, expected)
-                seen |= values != 0
-        assert seen.all() or questions.context.shape[1] == 1
+            for place, other in np.ndindex(found.links.shape[1:]):
+                may = place < other and {place, other} <= messages.keys()
+                expected = may and messages[place].sender != messages[other].sender
+                assert found.links[row, place, other] == expected
+            for place, own in enumerate(found.own[row].tolist()):
+                assert own == (place in messages and messages[place].sender == 0)
+        assert found.own.any()
+        assert found.links.any() or questions.context.shape[1] == 1
 
 
 def test_types(found: Evidence) -> None:

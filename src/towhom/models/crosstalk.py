@@ -63,7 +63,9 @@ class Inputs(NamedTuple):
     common: Tensor
     """(B, T, T, F)"""
     links: Tensor
-    """(B, 4, T, T)"""
+    """(B, T, T)"""
+    own: Tensor
+    """(B, T)"""
 
 
 class Crosstalk(NeuralSelector):
@@ -179,12 +181,13 @@ class Crosstalk(NeuralSelector):
         return compared(inputs.candidates), compared(inputs.context)
 
     def _linked(self, similar: Tensor, inputs: Inputs) -> list[Tensor]:
-        """(B, T, F) each: how well a message goes with others that it may answer, or that may answer it."""
-        alike = relu(torch.cat([similar, inputs.common], dim=-1))
-        return [
-            ((alike.transpose(1, 2) if link % 2 else alike) * inputs.links[:, link, :, :, None]).amax(dim=2)
-            for link in range(len(evidence.LINKS))
-        ]
+        """(B, T, F) each: how well a message goes with others that may answer it, or that it may answer."""
+        alike = relu(torch.cat([similar, inputs.common], dim=-1)) * inputs.links[..., None]
+        found = []
+        for whose in (inputs.own, 1 - inputs.own):  # see `evidence.LINKS`
+            found.append((alike * whose[:, None, :, None]).amax(dim=2))
+            found.append((alike * whose[:, :, None, None]).amax(dim=1))
+        return found
 
     def _in_roles(self, turns: Tensor, roles: Tensor) -> Tensor:
         """(B, T, 3, E) What messages say by themselves, their place included, in the roles that they have."""

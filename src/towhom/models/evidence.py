@@ -76,7 +76,9 @@ class Evidence(NamedTuple):
     common: Array
     """(B, T, T, F) Of a message, and of another as if it answered it."""
     links: Array
-    """(B, 4, T, T) 1 where the other may have to do with it; see `LINKS`."""
+    """(B, T, T) 1 where the other is later, and somebody else's: it may be an answer."""
+    own: Array
+    """(B, T) 1 where the responder says the message."""
 
 
 def gather(questions: Questions, weights: Array, config: CrosstalkConfig) -> Evidence:
@@ -122,6 +124,7 @@ def gather(questions: Questions, weights: Array, config: CrosstalkConfig) -> Evi
         responses=_responses(questions, drafts, totals),
         common=common,
         links=_links(sender) * np.float32(config.links),
+        own=(sender == 0).astype(np.float32),
     )
 
 
@@ -277,15 +280,10 @@ def _messages(
 
 
 def _links(sender: NDArray[np.int32]) -> Array:
-    there, context = sender != NOBODY, sender.shape[1]
-    later = _later(context)
-    both = there[:, :, None] & there[:, None, :]
-    different = both & (sender[:, :, None] != sender[:, None, :])
-    mine = different & (sender == 0)[:, None, :]
-    others = different & (sender != 0)[:, None, :]
-    return np.stack([mine & later, mine & later.T, others & later, others & later.T], axis=1).astype(
-        np.float32
-    )
+    there, different = sender != NOBODY, sender[:, :, None] != sender[:, None, :]
+    links = there[:, :, None] & there[:, None, :] & different & _later(sender.shape[1])
+    result: Array = links.astype(np.float32)
+    return result
 
 
 def _addressees(drafts: NDArray[np.int32], by: Array, to: Array) -> Array:

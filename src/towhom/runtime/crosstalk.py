@@ -146,19 +146,16 @@ class Crosstalk(NumpySelector):
         similar = heard @ answers  # (K, T, T + C)
         pairs = np.concatenate([similar[:, :, len(there) :].transpose(1, 2, 0), found.pairs[there]], axis=2)
         common = found.common[there][:, there].transpose(2, 0, 1)
-        alike = np.maximum(np.concatenate([similar[:, :, : len(there)], common]), 0.0)
-        links = found.links[:, there][:, :, there]
-        linked = [
-            (alike * links[link].T).max(axis=1, initial=0.0).T
-            if link % 2
-            else (alike * links[link]).max(axis=2, initial=0.0).T
-            for link in range(len(evidence.LINKS))
-        ]
-        turns = np.concatenate([found.messages[there], *linked], axis=1)
+        alike = np.concatenate([similar[:, :, : len(there)], common]) * found.links[there][:, there]
+        responders = found.own[there] > 0
+        turns = [found.messages[there].T]
+        for of_them in (responders, ~responders):  # see `evidence.LINKS`; of no messages the best has 0
+            turns.append(alike[:, :, of_them].max(axis=2, initial=0.0))
+            turns.append(alike[:, of_them].max(axis=1, initial=0.0))
         roles = found.roles[there]
         by_role = self._matches[roles].transpose(0, 2, 1, 3).reshape(len(there), pairs.shape[2], 3 * units)
         place = np.minimum(length - 1 - there, self.settings.positions - 1)
-        every_role = (turns @ self._turns).reshape(len(there), len(self._roles), units)
+        every_role = (np.concatenate(turns).T @ self._turns).reshape(len(there), len(self._roles), units)
         of_message = self._roles[roles, place[:, None]]
         of_message += every_role[np.arange(len(there))[:, None], roles]
         of_message += adds_message[messages][:, None]
