@@ -92,7 +92,7 @@ class CrosstalkConfig:
     strongest: int = 8
     hidden: int = 64
     prior: int = 16
-    positions: int = 15
+    positions: int = 30
     word_dropout: float = 0.3
     dropout: float = 0.1
     words_rate: float = 0.2
