@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
+import towhom
 from tests.cli.conftest import Run
 from tests.experiments.tiny import OPTIONS, Folders
 from tests.experiments.tiny import corpus as corpus
@@ -21,7 +22,7 @@ from tests.training.conftest import weights
 from towhom.models import recurrent
 from towhom.models.losses import selection_loss
 from towhom.models.registry import SYSTEMS
-from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
+from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS, load_model
 
 
 def test_writes_a_model_and_says_how_good_it_is(run: Run, folders: Folders, tmp_path: Path) -> None:
@@ -167,7 +168,16 @@ class TestStart:
     def test_no_model(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         start = ("--corpus", folders.corpus, "--start", tmp_path / "nowhere")
         result = run("train", tmp_path / "model", *start, code=1)
-        assert result.stderr.startswith(f"Error: {tmp_path / 'nowhere'}: there is no such folder")
+        assert result.stderr.startswith(f"Error: {tmp_path / 'nowhere'}: there is no such model folder")
+
+    def test_the_model_that_comes_with_towhom(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        options = ("--corpus", folders.corpus, "--candidates", "2", "--epochs", "1")
+        run("train", tmp_path / "model", *options, "--start", "default")
+        saved, bundled = load_model(tmp_path / "model"), towhom.load().saved
+        assert (saved.system, saved.config) == (bundled.system, bundled.config)
+        assert saved.context == bundled.context
+        assert saved.vocabulary.words == bundled.vocabulary.words
+        assert not saved.live_weights
 
 
 def setting(*parts: str) -> list[str]:

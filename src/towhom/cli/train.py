@@ -11,12 +11,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from towhom.cli.options import FOLDER
+from towhom.cli.options import FOLDER, named_model
 from towhom.corpus import Corpus
 from towhom.experiments import load_experiment
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
-from towhom.persistence import SavedModel, load_model
+from towhom.persistence import SavedModel
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 
@@ -29,8 +29,9 @@ _DEFAULT = TrainingConfig()
 @click.option("--vectors", type=FOLDER, help="What `towhom vectors` made, to start from.")
 @click.option(
     "--start",
-    type=FOLDER,
-    help="A trained model to start from instead: its system, settings, words and context stay.",
+    metavar="MODEL",
+    help="A trained model to start from instead: a folder, or `default`, the model that comes with towhom. "
+    "Its system, settings, words and context stay.",
 )
 @click.option(
     "--system",
@@ -75,7 +76,7 @@ def train(
     out: Path,
     folder: Path,
     vectors: Path | None,
-    start: Path | None,
+    start: str | None,
     settings: str,
     parts: tuple[str, ...],
     tensorboard: Path | None,
@@ -94,7 +95,7 @@ def train(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if (vectors is None) == (start is None):
         raise click.UsageError("what to start from? Give either --vectors or --start")
-    source = load_model(start) if start is not None else WordVectors.load(vectors or Path())
+    source = named_model(start, ()).saved if start is not None else WordVectors.load(vectors or Path())
     given = {key: value for key, value in options.items() if value is not None}
     config = _config(source, settings, dict(map(_setting, parts)), given)
     writer = None
