@@ -134,7 +134,11 @@ class Batcher:
         self._letters = _LettersOf(corpus) if letters else None
 
     def questions(
-        self, samples: NDArray[np.int64], *, candidates: NDArray[np.uint32] | None = None
+        self,
+        samples: NDArray[np.int64],
+        *,
+        candidates: NDArray[np.uint32] | None = None,
+        context: int | None = None,
     ) -> Questions:
         """What may be seen of some samples.
 
@@ -142,8 +146,9 @@ class Batcher:
             samples: (B,) Numbers of samples in the corpus.
             candidates: (B, C) Utterances to choose from instead of those in the corpus, for training; of
                 the sample's own document.
+            context: T, if another than usual.
         """
-        positions, sender, addressee, participants = self._participants(samples)[:4]
+        positions, sender, addressee, participants = self._participants(samples, context)[:4]
         chosen = self._candidates[samples] if candidates is None else candidates
         said = np.where(positions >= 0, positions, 0)
         everything = np.concatenate([said.ravel(), chosen.ravel().astype(np.int64)])
@@ -158,13 +163,13 @@ class Batcher:
             mentions = self._named(
                 self._letters, samples, np.concatenate([said, chosen], axis=1), said_by, sender
             )
-            mentions[:, : self.context][positions < 0] = NOBODY
+            mentions[:, : positions.shape[1]][positions < 0] = NOBODY
             letters = Letters(*self._spelled(self._letters, utterances), mentions)
-        context = places[: said.size].reshape(said.shape)
+        heard = places[: said.size].reshape(said.shape)
         return Questions(
             tokens=tokens,
             offsets=offsets,
-            context=np.where(positions >= 0, context, NOBODY).astype(np.int32),
+            context=np.where(positions >= 0, heard, NOBODY).astype(np.int32),
             sender=sender,
             addressee=addressee,
             participants=participants,
@@ -173,25 +178,26 @@ class Batcher:
             letters=letters,
         )
 
-    def answers(self, samples: NDArray[np.int64]) -> Answers:
+    def answers(self, samples: NDArray[np.int64], *, context: int | None = None) -> Answers:
         """The truth about some samples."""
-        return Answers(self._participants(samples)[4], self._label[samples].astype(np.int32))
+        return Answers(self._participants(samples, context)[4], self._label[samples].astype(np.int32))
 
     def _participants(
-        self, samples: NDArray[np.int64]
+        self, samples: NDArray[np.int64], context: int | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """Messages of the context, their senders and addressees by number, how many; the true addressee."""
         messages = self.corpus.messages
         message = self._message[samples].astype(np.int64)
+        context = context or self.context
         # The latest first: the order in which participants are numbered.
-        positions = message[:, None] - np.arange(1, self.context + 1)
+        positions = message[:, None] - np.arange(1, context + 1)
         there = positions >= self._start[samples][:, None]
         safe = np.where(there, positions, 0)
         speaker = np.where(there, messages.speaker[safe], NOBODY)
         to = np.where(there, messages.addressee[safe], NOBODY)
         responder = messages.speaker[message][:, None]
         latest = (speaker[:, :, None] == speaker[:, None, :]).argmax(axis=2)  # (B, T) of the same speaker
-        new = there & (latest == np.arange(self.context)) & (speaker != responder)
+        new = there & (latest == np.arange(context)) & (speaker != responder)
         numbers = np.cumsum(new, axis=1)
         sender = np.where(speaker == responder, 0, np.take_along_axis(numbers, latest, axis=1))
 

@@ -40,6 +40,9 @@ _DEFAULT = TrainingConfig()
 )
 @click.option("--context", type=int, help=f"T, messages of context.  [default: {_DEFAULT.context}]")
 @click.option(
+    "--short", type=float, help="Share of batches that see less of the context, since chats begin short."
+)
+@click.option(
     "--candidates",
     type=int,
     help=f"Candidates of a sample.  [default: the system's own number, else {_DEFAULT.candidates}]",

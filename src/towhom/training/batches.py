@@ -82,6 +82,17 @@ class TrainingSamples:
 
         return choose
 
+    def seen(self, epoch: int, number: int, samples: NDArray[np.int64]) -> tuple[int, NDArray[np.bool_]]:
+        """How much of the context a batch sees, and which of its samples have their addressee in it."""
+        generator = np.random.default_rng([self._config.seed, epoch, 2, number])
+        distance = self._corpus.samples.distance[samples]
+        context = self._config.context
+        if context > 1 and generator.random() < self._config.short:
+            shorter = int(generator.integers(1, context))
+            if (distance <= shorter).any():
+                context = shorter
+        return context, distance <= context
+
     def _from_documents(self, epoch: int) -> Callable[[NDArray[np.int64]], NDArray[np.uint32]]:
         documents, messages = self._corpus.documents, self._corpus.samples.message
         document = np.zeros(len(messages), np.int64)

@@ -21,6 +21,7 @@ class TrainingConfig:
         system: A name from the registry.
         settings: Settings of the system, such as its size.
         context: T, messages of context.
+        short: Share of the batches that see less of the context, any number of messages: chats begin short.
         candidates: C, candidates of a sample, as dev is measured.
         false: How many false candidates training sees beside the true one, drawn anew each epoch
         drawn: from those of the sample, or from all messages of its document.
@@ -41,6 +42,7 @@ class TrainingConfig:
     system: str = "sirnn"
     settings: dict[str, Any] = field(default_factory=dict)
     context: int = 15
+    short: float = 0.0
     candidates: int = 2
     false: int = 1
     drawn: Drawn = "listed"
@@ -59,7 +61,7 @@ class TrainingConfig:
     def described(self) -> dict[str, Any]:
         """The settings as models and checkpoints hold them; two runs with the same ones are the same."""
         settings = asdict(self)
-        for name in ("plain", "false", "drawn", "schedule"):
+        for name in ("plain", "short", "false", "drawn", "schedule"):
             # Models from before there was a choice do not name it.
             if settings[name] == type(self).__dataclass_fields__[name].default:
                 del settings[name]
@@ -77,6 +79,8 @@ class TrainingConfig:
             found.append(f"candidates must be 2 or more, is {self.candidates}")
         elif self.drawn == "listed" and self.false >= self.candidates:
             found.append(f"of {self.candidates} candidates, {self.false} cannot be false")
+        if not 0 <= self.short <= 1:
+            found.append(f"short must be from 0 to 1, is {self.short}")
         if self.weight_decay < 0:
             found.append(f"weight_decay must not be negative, is {self.weight_decay}")
         if self.seed < 0:

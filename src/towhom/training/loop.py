@@ -215,21 +215,23 @@ class Run:
 
         processes, mine = self.accelerator.num_processes, self.accelerator.process_index
 
-        def make(number: int) -> tuple[Any, Tensor]:
+        def make(number: int) -> tuple[Any, Tensor, int]:
             samples = batches[number]
             chosen = candidates(samples)  # of the whole batch: they must not depend on who shares it
-            if len(samples) >= processes:  # a batch too small to share is everybody's
+            context, some = self.samples.seen(progress.epoch, number, samples)
+            samples, chosen = samples[some], chosen[some]
+            size = len(samples)
+            if size >= processes:  # a batch too small to share is everybody's
                 samples, chosen = (np.array_split(each, processes)[mine] for each in (samples, chosen))
-            questions = self.batcher.questions(samples, candidates=chosen)
-            addressee = self.batcher.answers(samples).addressee
+            questions = self.batcher.questions(samples, candidates=chosen, context=context)
+            addressee = self.batcher.answers(samples, context=context).addressee
             truth = torch.from_numpy(addressee.astype(np.int64)).to(self.accelerator.device)
-            return self.model.inputs(questions), truth
+            return self.model.inputs(questions), truth, size
 
         self.model.train()
         saved = start = perf_counter()
         done = 0
-        for inputs, addressee in ahead(make, progress.batch, len(batches)):
-            size = len(batches[progress.batch])
+        for inputs, addressee, size in ahead(make, progress.batch, len(batches)):
             self._begin(len(batches))
             progress.loss += self._step(inputs, addressee, size)
             progress.batch += 1
