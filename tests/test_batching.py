@@ -161,6 +161,24 @@ def test_other_candidates(corpus: Corpus) -> None:
     assert found == [[corpus.utterances.text[int(u)] for u in row] for row in others]
 
 
+@pytest.mark.parametrize("letters", [False, True])
+@pytest.mark.parametrize("context", [1, 3, 7])
+def test_another_context(corpus: Corpus, context: int, letters: bool) -> None:
+    every = np.arange(len(corpus.samples.message))
+    ours = Batcher(corpus, context=5, candidates=CANDIDATES, letters=letters)
+    theirs = Batcher(corpus, context=context, candidates=CANDIDATES, letters=letters)
+    found, wanted = ours.questions(every, context=context), theirs.questions(every)
+    for each in fields(Questions):
+        if each.name != "letters":
+            assert_array_equal(getattr(found, each.name), getattr(wanted, each.name), err_msg=each.name)
+    if letters:
+        assert found.letters
+        assert wanted.letters
+        assert_array_equal(found.letters.mentions, wanted.letters.mentions)
+        assert_array_equal(found.letters.pieces, wanted.letters.pieces)
+    assert_array_equal(ours.answers(every, context=context).addressee, theirs.answers(every).addressee)
+
+
 def test_no_samples(corpus: Corpus) -> None:
     batcher = Batcher(corpus, context=5, candidates=CANDIDATES)
     none = np.array([], np.int64)

@@ -215,7 +215,9 @@ class Batcher:
         sender = np.where(there, sender, NOBODY).astype(np.int32)
         participants = (1 + new.sum(axis=1)).astype(np.int32)
         positions = np.where(there, positions, NOBODY)
-        return positions[:, ::-1], sender[:, ::-1], addressee[:, ::-1], participants, true
+        # Copies: torch takes no array that runs backwards, not even over a single message.
+        backwards = (each[:, ::-1].copy() for each in (positions, sender, addressee))
+        return *backwards, participants, true
 
     def _named(
         self,

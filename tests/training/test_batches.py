@@ -263,3 +263,54 @@ class TestAhead:
         next(stream)
         stream.close()  # type: ignore[attr-defined]
         assert set(threading.enumerate()) <= before
+
+
+class TestShort:
+    """How much of the context a batch sees."""
+
+    def test_all_of_it(self, corpus: Corpus) -> None:
+        samples = training(corpus)
+        for number, batch in enumerate(samples.batches(0)):
+            context, some = samples.seen(0, number, batch)
+            assert context == CONTEXT
+            assert some.all()
+
+    @pytest.mark.parametrize("share", [0.5, 1.0])
+    def test_some_see_less(self, share: float, corpus: Corpus) -> None:
+        samples = training(corpus, short=share)
+        seen = []
+        for epoch in range(25):
+            for number, batch in enumerate(samples.batches(epoch)):
+                context, some = samples.seen(epoch, number, batch)
+                assert some.any()
+                assert_array_equal(some, corpus.samples.distance[batch] <= context)
+                answers = Batcher(corpus, context=context, candidates=10).answers(batch[some])
+                assert (answers.addressee > 0).all()
+                seen.append(context)
+        assert {1, 2, 3} <= set(seen)
+        assert np.mean(np.array(seen) < CONTEXT) == pytest.approx(share, abs=0.15)
+
+    def test_depends_on_seed_epoch_and_number_alone(self, corpus: Corpus) -> None:
+        def seen(seed: int, epoch: int) -> list[int]:
+            samples = training(corpus, short=1.0, seed=seed)
+            every = corpus.samples_of(Split.TRAIN, context=CONTEXT)
+            return [samples.seen(epoch, number, every)[0] for number in range(20)]
+
+        assert seen(0, 0) == seen(0, 0)
+        assert seen(0, 0) != seen(0, 1)
+        assert seen(0, 0) != seen(1, 0)
+
+    def test_none_left(self, corpus: Corpus) -> None:
+        """A batch whose addressees are all further back sees all of the context."""
+        samples = training(corpus, short=1.0)
+        far = np.flatnonzero(corpus.samples.distance == CONTEXT)[:3]
+        assert len(far) == 3
+        for number in range(9):
+            context, some = samples.seen(0, number, far)
+            assert context == CONTEXT
+            assert some.all()
+
+    def test_there_is_nothing_shorter(self, corpus: Corpus) -> None:
+        config = TrainingConfig(context=1, candidates=10, short=1.0)
+        samples = TrainingSamples(corpus, config)
+        assert samples.seen(0, 0, samples.batches(0)[0])[0] == 1

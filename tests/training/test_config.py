@@ -9,7 +9,7 @@ import pytest
 
 from towhom.training.config import TrainingConfig
 
-CHOICES: dict[str, Any] = {"plain": True, "false": 9, "drawn": "document", "schedule": "linear"}
+CHOICES: dict[str, Any] = {"plain": True, "short": 0.5, "false": 9, "drawn": "document", "schedule": "linear"}
 """What models from before there was a choice do not name, and another choice."""
 
 
@@ -49,6 +49,8 @@ def test_nothing_is_wrong(right: dict[str, Any]) -> None:
         ({"false": -1, "drawn": "document"}, "false must be positive, is -1"),
         ({"false": 2}, "of 2 candidates, 2 cannot be false"),
         ({"candidates": 10, "false": 12}, "of 10 candidates, 12 cannot be false"),
+        ({"short": 1.1}, "short must be from 0 to 1, is 1.1"),
+        ({"short": float("nan")}, "short must be from 0 to 1, is nan"),
         ({"drawn": "corpus"}, "drawn must be listed or document, is 'corpus'"),
         ({"schedule": "falling"}, "schedule must be constant or linear, is 'falling'"),
     ],

@@ -396,6 +396,13 @@ def test_the_processor_is_left_as_it_was(
     assert float(torch.tensor(2.0**-130) * 0.5) > 0.0
 
 
+def test_short_contexts(config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path) -> None:
+    """Batches that see less of the context are learned from as well, and do better with little of it."""
+    trained = train(replace(config, epochs=8, short=0.5), corpus, vectors, out)
+    assert trained["config"]["short"] == 0.5
+    assert trained["dev"]["adr_res"] > 70
+
+
 class TestFromAModel:
     """Training that starts from a model."""
 
