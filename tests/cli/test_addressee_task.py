@@ -195,7 +195,7 @@ class TestDefaultOnACorpus:
         data = ("--data", f"{folders.corpus}:dev", "--json")
         found = json.loads(run("evaluate", "chance", *data, "--against", "default").stdout)
         assert found["against"]["model"] == "default"
-        alone = json.loads(run("evaluate", "default", *data, "--context", "15").stdout)
+        alone = json.loads(run("evaluate", "default", *data).stdout)
         assert found["against"]["adr"] == alone["adr"]
 
 
