@@ -74,8 +74,8 @@ def run(
         words = saved.vocabulary.ids(list(where.vocabulary.words))
         for context, size in product(sorted({config.context, min(config.context, USUAL)}), (2, 10)):
             outcomes = evaluate(saved.model, where, split, context=context, candidates=size, words=words)
-            name = f"{where.folder.name}-{size}"
-            results[name if context == config.context else f"{name}-t{context}"] = describe(outcomes)
+            suffix = "" if context == config.context else f"-t{context}"
+            results[f"{where.folder.name}-{size}{suffix}"] = describe(outcomes)
     kept = ("epochs", "seconds", "samples_per_second", "history")
     return {
         **circumstances(),
