@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,31 @@ class SavedModel:
     thread_weights: dict[str, dict[str, NDArray[np.float32]]] = field(default_factory=dict)
     """What pulls conversations apart, by stage."""
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The configuration as it can be chosen: without what makes the system this one."""
+        own = SYSTEMS[self.system].settings
+        return {key: value for key, value in asdict(self.config).items() if key not in own}
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells models apart that could answer differently."""
+        seen = [self.system, self.settings, self.context, self.max_words, self.rule.value, self.live]
+        digest = sha256(json.dumps([*seen, self.vocabulary.words]).encode())
+        for name, array in sorted(self._arrays.items()):
+            digest.update(name.encode() + array.tobytes())
+        digest.update(self.vocabulary.matrix.tobytes())
+        return digest.hexdigest()
+
+    @property
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """All weights, by the names that they have in a file."""
+        arrays: dict[str, NDArray[Any]] = {**self.weights}
+        arrays |= {f"{_LIVE}{name}": value for name, value in self.live_weights.items()}
+        for stage, weights in self.thread_weights.items():
+            arrays |= {f"{_THREADS}{stage}.{name}": value for name, value in weights.items()}
+        return arrays
+
     @cached_property
     def runtime(self) -> NumpySelector:
         """The model, to run without torch."""
@@ -109,22 +135,18 @@ def write_model(folder: str | Path, saved: SavedModel, *, compact: bool = False,
         compact: Whether word vectors are stored in 8 bits, a quarter of their size.
         card: The page about the model, if not the usual one.
     """
-    own = SYSTEMS[saved.system].settings
     config = {
         "format": FORMAT,
         "version": VERSION,
         "towhom": __version__,
         "system": saved.system,
-        "settings": {key: value for key, value in asdict(saved.config).items() if key not in own},
+        "settings": saved.settings,
         "context": saved.context,
         "max_words": saved.max_words,
         "rule": saved.rule.value,
         **({"live": saved.live} if saved.live else {}),
     }
-    arrays: dict[str, NDArray[Any]] = {**saved.weights}
-    arrays |= {f"{_LIVE}{name}": value for name, value in saved.live_weights.items()}
-    for stage, weights in saved.thread_weights.items():
-        arrays |= {f"{_THREADS}{stage}.{name}": value for name, value in weights.items()}
+    arrays = saved._arrays
     if compact:
         arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.vocabulary.matrix)
     else:

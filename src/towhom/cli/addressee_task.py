@@ -35,15 +35,15 @@ def evaluate_addressees(
     found = results[system]
     if not found["messages"]:
         raise TowhomError(f"{data}: the links say of no message whom it addresses")
-    if figures is not None:
-        from towhom.experiments.plots import plot_addressees
-
-        for path in plot_addressees(figures, found):
-            Console(stderr=True, soft_wrap=True).print(str(path), markup=False)
     short = ("accuracy", "interval", "names_nobody")
     report(
         "addressee", system, results, baselines=BASELINES, short=short, data=data, out=out, as_json=as_json
     )
+    if figures is not None:  # after the record, which says whether any file was changed
+        from towhom.experiments.plots import plot_addressees
+
+        for path in plot_addressees(figures, found):
+            Console(stderr=True, soft_wrap=True).print(str(path), markup=False)
     if not as_json:
         _show(results, system, Console(highlight=False))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +165,7 @@ def _config(
         if kept:
             raise click.UsageError(f"--{' and --'.join(kept)}: what a model has that is started from, stays")
         given = {**given, "system": start.system, "context": start.context}
-        parts = {**asdict(start.config)}
-        for name in ("dimensions", *SYSTEMS[start.system].settings):
-            del parts[name]
+        parts = {name: value for name, value in start.settings.items() if name != "dimensions"}
     system = SYSTEMS[given.setdefault("system", "crosstalk")]
     if system.training and settings != "ours":
         raise click.BadParameter(

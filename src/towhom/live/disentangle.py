@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,7 +59,11 @@ def disentangle(
     if out.exists() and not replace:
         raise CorpusError(f"{out}: is there already; --force replaces it")
     parts = out.with_name(f"{out.name}.parts")
-    wanted = {"corpus": corpus.manifest["hash"], "model": _fingerprint(model), "least": least}
+    wanted = {
+        "corpus": corpus.manifest["hash"],
+        "model": load_live(model).saved.fingerprint,
+        "least": least,
+    }
     _prepare(parts, wanted, replace=replace)
     ranges = list(_ranges(corpus))
     done = Done(0, 0, 0)
@@ -88,16 +91,6 @@ def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
     if not parts.exists():
         with atomic_file(path, "w") as file:
             json.dump(wanted, file)
-
-
-def _fingerprint(model: Path | None) -> str:
-    saved = load_live(model).saved
-    digest = blake2b(digest_size=16)
-    for weights in saved.thread_weights.values():
-        for name, value in sorted(weights.items()):
-            digest.update(name.encode() + value.tobytes())
-    digest.update(saved.vocabulary.matrix.tobytes())
-    return digest.hexdigest()
 
 
 def _ranges(corpus: Corpus) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -354,14 +353,9 @@ def _trained(start: SavedModel, config: TrainingConfig) -> NeuralSelector:
 
 def _origin(start: Start) -> dict[str, Any]:
     """What tells one start from another."""
-    if isinstance(start, WordVectors):
-        return {"vectors": dict(start.source)}
-    arrays = {**start.weights, "vectors": start.vocabulary.matrix}
-    digest = sha256(json.dumps(start.vocabulary.words).encode())
-    for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(arrays[name].tobytes())
-    return {"start": digest.hexdigest()}
+    if isinstance(start, SavedModel):
+        return {"start": start.fingerprint}
+    return {"vectors": dict(start.source)}
 
 
 def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
