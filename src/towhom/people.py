@@ -33,8 +33,9 @@ class People:
         """Those who have spoken; a set that knows its order."""
         self.introduced: dict[str, tuple[str, ...]] = {}
         """Those who may be addressed although they have not spoken, with their other names."""
+        self.spoken: dict[str, str] = {}
+        """Those who have spoken, by their names in lower-cased letters."""
         self._aliases: dict[str, str] = {}
-        self._lower: dict[str, str] = {}
         self._parts: Counter[str] = Counter()
         # Names of several words, by the first of them.
         self._long: defaultdict[str, list[str]] = defaultdict(list)
@@ -52,10 +53,10 @@ class People:
         if name in self.names:
             del self.names[name]
             self.names[name] = None
-            self._lower[name.lower()] = name  # of two who differ in case, who spoke last is meant
+            self.spoken[name.lower()] = name  # of two who differ in case, who spoke last is meant
             return False
         self.names[name] = None
-        self._lower[name.lower()] = name
+        self.spoken[name.lower()] = name
         self._add(name)
         if len(self.names) > REMEMBERED:
             self._forget(next(iter(self.names)))
@@ -94,11 +95,7 @@ class People:
             rare: In which all others are: somebody may be called "cool".
         """
         found = {self._aliases[word] for word in words if word in self._aliases}
-        return found | {self._lower[word] for word in rare if word in self._lower}
-
-    def spoke_as(self, word: str) -> str | None:
-        """Who has spoken and is called so, in lower-cased letters."""
-        return self._lower.get(word)
+        return found | {self.spoken[word] for word in rare if word in self.spoken}
 
     def _add(self, name: str) -> None:
         self._parts.update(name_parts(name))
@@ -109,8 +106,8 @@ class People:
 
     def _forget(self, name: str) -> None:
         del self.names[name]
-        if self._lower.get(name.lower()) == name:
-            del self._lower[name.lower()]
+        if self.spoken.get(name.lower()) == name:
+            del self.spoken[name.lower()]
         for part in name_parts(name):
             self._parts[part] -= 1
             if not self._parts[part]:

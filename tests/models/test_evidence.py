@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from math import log, sqrt
 from pathlib import Path
 from random import Random
@@ -257,10 +258,10 @@ class TestAgainstLoops:
         assert found.responses.any(axis=(0, 1)).all()
 
     def test_common(self, questions: Questions, found: Evidence, weights: Weights) -> None:
-        """A message as if it were a response to the other."""
+        """A message as if it were a response to the other; what it has in common with itself, nobody asks."""
         for row in range(len(questions)):
             messages = heard(questions, row)
-            for place, other in np.ndindex(found.common.shape[1:3]):
+            for place, other in permutations(range(found.common.shape[1]), 2):
                 values = found.common[row, place, other]
                 if place in messages and other in messages:
                     expected = pair(messages[place], messages[other], weights)

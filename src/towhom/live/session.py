@@ -288,11 +288,11 @@ class Session:
     def _letters(self, responder: str, utterances: list[Said], numbers: Mapping[str | None, int]) -> Letters:
         """What the words are made of, and who is named of those who have spoken, or are about to."""
         mentions = np.full((1, len(utterances), MOST), NOBODY, np.int32)
-        about_to = {responder.lower(): responder}
-        for row, said in zip(mentions[0], utterances, strict=True):
-            who = [self.people.spoke_as(word) or about_to.get(word) for word in said.names]
-            known = [numbers.get(name, ELSEWHERE) for name in who if name is not None][:MOST]
-            row[: len(known)] = known
+        spoken, about_to = self.people.spoken, responder.lower()
+        for place, said in enumerate(utterances):
+            names = [word for word in said.names if word in spoken or word == about_to][:MOST]
+            for column, word in enumerate(names):
+                mentions[0, place, column] = numbers.get(spoken.get(word, responder), ELSEWHERE)
         return Letters(
             np.concatenate([said.pieces for said in utterances]),
             np.array([0, *accumulate(len(said.pieces) for said in utterances)], np.int64),

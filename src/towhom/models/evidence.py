@@ -74,7 +74,7 @@ class Evidence(NamedTuple):
     responses: Array
     """(B, C, F) Of a response."""
     common: Array
-    """(B, T, T, F) Of a message, and of another as if it answered it."""
+    """(B, T, T, F) Of a message, and of another as if it answered it. Of one and itself, it means nothing."""
     links: Array
     """(B, T, T) 1 where the other is later, and somebody else's: it may be an answer."""
     own: Array
@@ -171,38 +171,56 @@ def _overlap(
     """
     pairs = np.zeros((len(context), len(candidates), len(PAIR_FEATURES) - 1), np.float32)
     links = np.zeros((len(context), len(context), len(LINK_FEATURES)), np.float32)
-    there = context != NOBODY
-    utterances = np.concatenate([context[there], candidates])
-    messages = len(utterances) - len(candidates)
-    where, which = _places(letters.offsets, utterances)
+    messages = int(np.count_nonzero(context != NOBODY))
+    start = len(context) - messages  # what there is, is last
+    utterances = np.concatenate([context[start:], candidates])
+    where, which = _shared(letters, utterances)
     if not messages or not len(where):
         return pairs, links
-    first, column = np.unique(letters.pieces[where], return_index=True, return_inverse=True)[1:]
+    first = np.append(True, letters.pieces[where[1:]] != letters.pieces[where[:-1]])
     weight = weights[where[first]]
     # The rarest pieces come first, so that the first in common is the rarest.
-    order = np.argsort(-weight, kind="stable")
+    order = np.argsort(-weight)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
     has = np.zeros((len(utterances), len(order)), np.float32)
-    has[which, np.argsort(order)[column]] = 1.0
+    has[which, rank[np.cumsum(first) - 1]] = 1.0
     weight = weight[order]
     weighed = has[:messages] * weight
     raw, count = weighed @ has.T, (weighed > 0).astype(np.float32) @ has.T
     bits = np.packbits(has > 0, axis=1)
-    rarest = _first_in_common(bits[:messages], bits, weight)
-    total = totals[utterances] + np.float32(LEAST)
-    cosine = raw / np.sqrt(total[:messages, None] * total)
-    between = np.stack([cosine, 2.0 * rarest], axis=2)
-    links[np.ix_(there, there)] = between[:, :messages]
-    raw, of_message, of_response = raw[:, messages:], totals[context[there]][:, None], totals[candidates]
-    known = [
+    rarest = 2.0 * _first_in_common(bits[:messages], bits, weight)
+    total = totals[utterances]
+    cosine = raw / np.sqrt((total[:messages, None] + np.float32(LEAST)) * (total + np.float32(LEAST)))
+    links[start:, start:, 0], links[start:, start:, 1] = cosine[:, :messages], rarest[:, :messages]
+    raw, of_message, of_response = raw[:, messages:], total[:messages, None], total[messages:]
+    known = (
         np.log1p(raw),
         cosine[:, messages:],
         raw / (of_response + np.float32(LEAST)),
-        2.0 * rarest[:, messages:],
+        rarest[:, messages:],
         (raw > 0.999 * of_response) & (raw > 0.999 * of_message) & (raw > 0),
         count[:, messages:] / np.float32(10),
-    ]
-    pairs[there] = np.stack(known, axis=2)
+    )
+    for column, values in enumerate(known):
+        pairs[start:, :, column] = values
     return pairs, links
+
+
+def _shared(letters: Letters, utterances: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where pieces are that occur more than once in some utterances, sorted, and in which of them each is.
+
+    Most occur once, and nothing can have them in common.
+    """
+    where, which = _places(letters.offsets, utterances)
+    found = letters.pieces[where]
+    order = np.argsort(found)
+    same = found[order[1:]] == found[order[:-1]]
+    shared = np.zeros(len(order), bool)
+    shared[1:] = same
+    shared[:-1] |= same
+    order = order[shared]
+    return where[order], which[order]
 
 
 def _places(

@@ -41,6 +41,8 @@ class Crosstalk(NumpySelector):
         self._sides = 2 * settings.towers + 1
         ends = np.cumsum([0, self._sides * d, c, c, self._units, self._units, settings.prior]).tolist()
         self._parts = [slice(start, end) for start, end in pairwise(ends)]
+        sums = [*[self._units] * 3, *[settings.strongest] * 2, len(evidence.ADDRESSEE_FEATURES), c]
+        self._sums = [slice(*ends) for ends in pairwise(np.cumsum([0, *sums]).tolist())]
         self._matches = weights["matches"]
         self._roles = weights["roles"]
         # (F, roles x E)
@@ -113,13 +115,13 @@ class Crosstalk(NumpySelector):
         result = np.full((*choices.shape, questions.candidates.shape[1]), -np.inf, np.float32)
         parts = [utterances[:, part] for part in self._parts]
         for sample, who in enumerate(choices):
-            there = np.flatnonzero(found.there[sample])
+            first = len(found.there[sample]) - int(np.count_nonzero(found.there[sample]))
             result[sample][who] = self._score(
                 evidence.Evidence(*(array[sample] for array in found)),
                 parts,
-                questions.context[sample],
+                questions.context[sample, first:],
                 questions.candidates[sample],
-                there,
+                slice(first, None),
             )[who]
         return result
 
@@ -127,63 +129,72 @@ class Crosstalk(NumpySelector):
         self,
         found: evidence.Evidence,
         parts: list[Array],
-        context: NDArray[np.int32],
+        messages: NDArray[np.int32],
         candidates: NDArray[np.int32],
-        there: NDArray[np.int64],
+        there: slice,
     ) -> Array:
         """(P, C) Of one question; `found` without its first dimension."""
-        w, units, length = self._weights, self._units, len(context)
+        w, units, length, count = self._weights, self._units, len(messages), len(candidates)
         towers, _, responses, adds_message, adds_response, prior = parts
-        messages, count = context[there], len(candidates)
-        # All sizes are given below: with no messages at all, none can be worked out from the others.
-        shape = self._sides, self.settings.dimensions
-        spoken, drafted = (
-            towers[messages].reshape(len(there), *shape),
-            towers[candidates].reshape(count, *shape),
-        )
-        heard = spoken[:, self._heard].transpose(1, 0, 2) * self._sign
-        answers = np.concatenate([spoken, drafted])[:, self._answers].transpose(1, 2, 0)
-        similar = heard @ answers  # (K, T, T + C)
-        pairs = np.concatenate([similar[:, :, len(there) :].transpose(1, 2, 0), found.pairs[there]], axis=2)
-        common = found.common[there][:, there].transpose(2, 0, 1)
-        alike = np.concatenate([similar[:, :, : len(there)], common]) * found.links[there][:, there]
+        similar = self._similar(towers[np.concatenate([messages, candidates])], length)
+        pairs = np.concatenate([similar[:, :, length:].transpose(1, 2, 0), found.pairs[there]], axis=2)
+        common = found.common[there, there].transpose(2, 0, 1)
+        alike = np.concatenate([similar[:, :, :length], common]) * found.links[there, there]
         responders = found.own[there] > 0
         turns = [found.messages[there].T]
         for of_them in (responders, ~responders):  # see `evidence.LINKS`; of no messages the best has 0
             turns.append(alike[:, :, of_them].max(axis=2, initial=0.0))
             turns.append(alike[:, of_them].max(axis=1, initial=0.0))
         roles = found.roles[there]
-        by_role = self._matches[roles].transpose(0, 2, 1, 3).reshape(len(there), pairs.shape[2], 3 * units)
-        place = np.minimum(length - 1 - there, self.settings.positions - 1)
-        every_role = (np.concatenate(turns).T @ self._turns).reshape(len(there), len(self._roles), units)
-        of_message = self._roles[roles, place[:, None]]
-        of_message += every_role[np.arange(len(there))[:, None], roles]
+        by_role = self._matches[roles].transpose(0, 2, 1, 3).reshape(length, pairs.shape[2], 3 * units)
+        every_role = (np.concatenate(turns).T @ self._turns).reshape(length, len(self._roles), units)
+        numbers = np.arange(length)[:, None]
+        of_message = self._roles[roles, np.minimum(numbers[::-1], self.settings.positions - 1)]
+        of_message += every_role[numbers, roles]
         of_message += adds_message[messages][:, None]
-        evidence_ = (pairs @ by_role).reshape(len(there), count, 3, units)
-        evidence_ += of_message[:, None]
-        evidence_ += adds_response[candidates][None, :, None]
-        np.maximum(evidence_, 0.0, out=evidence_)
-        second = evidence_.reshape(-1, units) @ w["second"]
+        first = (pairs @ by_role).reshape(length, count, 3, units)
+        first += of_message[:, None]
+        first += adds_response[candidates][:, None]
+        np.maximum(first, 0.0, out=first)
+        second = first.reshape(-1, units) @ w["second"]
         second += w["second_bias"]
         np.maximum(second, 0.0, out=second)
-        roled = second.reshape(len(there), count, 3, units)
-        people = found.by.shape[0]
-        by, to = found.by[:, there], found.to[:, there]
-        columns = [_over(by, roled[:, :, 1]), _over(to, roled[:, :, 2])]
-        columns.append(_over(1 - by - to, roled[:, :, 0]) / np.float32(5))
-        for whose, role in ((by, 1), (to, 2)):
-            strength = roled[:, :, role].reshape(-1, units) @ w["strongest"] + w["strongest_bias"]
-            odds = np.exp(strength.clip(-evidence.LARGEST, evidence.LARGEST))
-            odds = odds.reshape(len(there), count, self.settings.strongest)
-            columns.append(np.log(_over(whose, odds) + np.float32(evidence.ADDED)))
-        said = responses[candidates]
-        columns += [found.addressees, np.broadcast_to(said, (people, *said.shape))]
-        sums = np.concatenate(columns, axis=2).reshape(people * count, -1)
-        hidden = sums @ w["pair"]
+        sums = self._summed(second.reshape(length, count, 3, units), found.by[:, there], found.to[:, there])
+        known = self._sums[-2:]
+        sums[..., known[0]], sums[..., known[1]] = found.addressees, responses[candidates]
+        hidden = sums.reshape(-1, sums.shape[2]) @ w["pair"]
         hidden += w["pair_bias"]
         np.maximum(hidden, 0.0, out=hidden)
         own = np.maximum(prior[candidates] + found.responses @ self._prior_known, 0.0) @ w["prior_out"]
-        return ((hidden @ w["pair_out"]).reshape(people, count) + own).astype(np.float32, copy=False)
+        return ((hidden @ w["pair_out"]).reshape(sums.shape[:2]) + own).astype(np.float32, copy=False)
+
+    def _similar(self, towers: Array, messages: int) -> Array:
+        """(K, T, T + C) How messages, which are first, go with each other and with responses, by tower."""
+        d = self.settings.dimensions
+        result = np.empty((len(self._heard), messages, len(towers)), np.float32)
+        for found, heard, answer in zip(result, self._heard, self._answers, strict=True):
+            ours, theirs = (
+                towers[:messages, heard * d : heard * d + d],
+                towers[:, answer * d : answer * d + d],
+            )
+            np.matmul(ours, theirs.T, out=found)
+        result *= self._sign
+        return result
+
+    def _summed(self, found: Array, by: Array, to: Array) -> Array:
+        """(P, C, S) Evidence (T, C, 3, E) by candidate; the rest is to be filled in."""
+        length, count, _, units = found.shape
+        sums = np.empty((len(by), count, self._sums[-1].stop), np.float32)
+        strength = found[:, :, 1:].reshape(-1, units) @ self._weights["strongest"]
+        strength += self._weights["strongest_bias"]
+        odds = np.exp(strength.clip(-evidence.LARGEST, evidence.LARGEST))
+        odds = odds.reshape(length, count, 2, self.settings.strongest)
+        of_them, for_them, others, most_of, most_for = self._sums[:5]
+        sums[..., of_them], sums[..., for_them] = _over(by, found[:, :, 1]), _over(to, found[:, :, 2])
+        sums[..., others] = _over(1 - by - to, found[:, :, 0]) / np.float32(5)
+        for part, whose, strongest in ((most_of, by, odds[:, :, 0]), (most_for, to, odds[:, :, 1])):
+            sums[..., part] = np.log(_over(whose, strongest) + np.float32(evidence.ADDED))
+        return sums
 
 
 def _unit(values: Array, least: float) -> Array:

@@ -199,7 +199,7 @@ class Hearing:
         # Often the name comes without a separator, or in other letters.
         first, _, rest = text.lstrip().partition(" ")
         word = first.rstrip(_SEPARATORS).removeprefix("@").lower()
-        who = self._people.spoke_as(word)
+        who = self._people.spoken.get(word)
         if who is not None and (first[-1:] in _SEPARATORS or self._is_telling(word)):
             number = self._numbers.get(who, STRANGER)
             if number != speaker:
@@ -211,7 +211,7 @@ class Hearing:
     def _mentions(self, words: list[str], others: set[int]) -> tuple[int, ...]:
         found: dict[int, None] = {}
         for word in words:
-            who = self._people.spoke_as(word)
+            who = self._people.spoken.get(word)
             if who is not None and self._is_telling(word):
                 found[self._numbers.get(who, STRANGER)] = None
         telling = [number for number in found if number not in others]
