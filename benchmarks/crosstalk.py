@@ -3,7 +3,8 @@
     python benchmarks/crosstalk.py CORPUS VECTORS MODELS RECORDS [--seeds 0 1 2] [--variant NAME ...]
         [--epochs N] [--also CORPUS ...]
 
-Each variant leaves one part out and is trained like the whole, with as many seeds. A record a run; what has a
+Each variant differs in one thing and is trained like the whole, with as many seeds; those that are taught, by
+models that were trained before, of the variant that they are taught by. A record a run; what has a
 record is not run again, and a run that was killed goes on. All are measured on dev, with 2 and 10 candidates,
 with as much context as training saw and, if that is more, with 15; with --also on the test samples of other
 corpora as well, of which training has seen nothing.
@@ -40,8 +41,12 @@ class Variant:
 
     settings: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
+    teachers: str = ""
+    """The variant whose models, of all of `TEACHERS`, teach it."""
 
 
+TEACHERS = (0, 1, 2)
+"""Seeds of models that teach others."""
 VARIANTS = {
     "whole": Variant(),
     "no-overlap": Variant({"overlap": False}),
@@ -55,6 +60,8 @@ VARIANTS = {
     "narrow": Variant({"towers": 1, "content": 8, "evidence": 24, "strongest": 4, "hidden": 32}),
     "wide": Variant({"towers": 6, "content": 32, "evidence": 96, "strongest": 16, "hidden": 128}),
     "context-30": Variant({"positions": 30}, {"context": 30}),
+    "taught": Variant(teachers="whole"),
+    "taught-30": Variant({"positions": 30}, {"context": 30}, "context-30"),
 }
 
 
@@ -67,7 +74,9 @@ def run(
     also: list[Corpus],
 ) -> dict[str, Any]:
     """Train a variant and measure it."""
-    training = train(config, corpus, vectors, folder)
+    taught_by = VARIANTS[name].teachers
+    teachers = [load_model(folder.with_name(f"{taught_by}-s{seed}")) for seed in TEACHERS if taught_by]
+    training = train(config, corpus, vectors, folder, teachers=teachers)
     saved = load_model(folder)
     results = {}
     for where, split in [(corpus, Split.DEV), *((other, Split.TEST) for other in also)]:

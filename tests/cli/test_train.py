@@ -122,6 +122,34 @@ class TestOwnWay:
         assert not {"false", "drawn", "schedule"} & config.keys()
 
 
+class TestTeachers:
+    """`--teacher MODEL`."""
+
+    def test_taught(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        options = (*folders.options, *TestOwnWay.SMALL, *setting(*TestOwnWay.SIZES))
+        for name, seed in (("one", "1"), ("two", "2")):
+            run("train", tmp_path / name, *options, "--seed", seed)
+        teachers = ("--teacher", tmp_path / "one", "--teacher", tmp_path / "two", "--trust", "0.5")
+        run("train", tmp_path / "model", *options, *teachers)
+        training = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))
+        assert training["teachers"] == [load_model(tmp_path / name).fingerprint for name in ("one", "two")]
+        assert training["config"]["trust"] == 0.5
+
+    @pytest.mark.parametrize(
+        ("teacher", "message"),
+        [("nowhere", "there is no such model folder"), ("default", "teacher 1 (crosstalk) cannot teach")],
+    )
+    def test_no_teacher(self, teacher: str, message: str, run: Run, folders: Folders, tmp_path: Path) -> None:
+        options = (*folders.options, *TestOwnWay.SMALL, *setting(*TestOwnWay.SIZES))
+        result = run("train", tmp_path / "model", *options, "--teacher", teacher, code=1)
+        assert result.stderr.startswith("Error: ")
+        assert message in result.stderr
+
+    def test_too_much_trust(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        result = run("train", tmp_path / "model", *folders.options, *OPTIONS, "--trust", "2", code=1)
+        assert result.stderr == "Error: trust must be from 0 to 1, is 2.0\n"
+
+
 class TestStart:
     """`--start MODEL`."""
 

@@ -166,7 +166,7 @@ class TestOtherRuns:
         self, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
     ) -> None:
         message = (
-            r"model\.checkpoint: this is the checkpoint of a run with another settings; "
+            r"model\.checkpoint: this is the checkpoint of a run with other settings; "
             "choose another folder, or remove it to start anew"
         )
         self.refuses(message, replace(config, seed=1), corpus, vectors, out)
@@ -178,7 +178,7 @@ class TestOtherRuns:
         chats = {split: [quiz(Random(1), rounds=9)] for split in (Split.TRAIN, Split.DEV)}
         other = write_corpus(tmp_path / "other", chats)
         renamed = WordVectors(vectors.words, vectors.matrix, {"name": "others"})
-        self.refuses("a run with another corpus, vectors", config, other, renamed, out)
+        self.refuses("a run with other corpus, vectors", config, other, renamed, out)
 
     @pytest.mark.parametrize(
         "damage", [lambda whole: whole[: len(whole) // 2], lambda whole: b"", lambda whole: b"{" * 99]

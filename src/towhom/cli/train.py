@@ -42,6 +42,18 @@ _DEFAULT = TrainingConfig()
     "--short", type=float, help="Share of batches that see less of the context, since chats begin short."
 )
 @click.option(
+    "--teacher",
+    "teachers",
+    metavar="MODEL",
+    multiple=True,
+    help="A trained model of the same words, from whose probabilities to learn; any number of times.",
+)
+@click.option(
+    "--trust",
+    type=float,
+    help=f"How much teachers count beside the truth, from 0 to 1.  [default: {_DEFAULT.trust}]",
+)
+@click.option(
     "--candidates",
     type=int,
     help=f"Candidates of a sample.  [default: the system's own number, else {_DEFAULT.candidates}]",
@@ -79,6 +91,7 @@ def train(
     folder: Path,
     vectors: Path | None,
     start: str | None,
+    teachers: tuple[str, ...],
     settings: str,
     parts: tuple[str, ...],
     tensorboard: Path | None,
@@ -139,6 +152,7 @@ def train(
                 Corpus(folder),
                 source,
                 out,
+                teachers=[named_model(teacher, ()).saved for teacher in teachers],
                 watch=Watch(step, epoch),
                 replace_model=force,
             )

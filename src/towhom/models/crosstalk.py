@@ -13,6 +13,7 @@ Shapes as in `towhom.batching`; D dimensions of words, K towers, E units of evid
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -29,6 +30,9 @@ from towhom.models.configs import CrosstalkConfig, FalseAddressee
 from towhom.models.neural import NeuralSelector
 from towhom.selection import Rule, Scores
 from towhom.text.pieces import PIECE_WEIGHTS
+
+_LEAST = -1e4
+"""Below this, nobody has a score; infinity, times the probability that there is none, is not a number."""
 
 
 class Inputs(NamedTuple):
@@ -262,6 +266,17 @@ class Crosstalk(NeuralSelector):
         del inputs, false
         true = addressee * scores.shape[2] + response
         return nn.functional.cross_entropy(scores.flatten(1), true)
+
+    def reads_inputs_of(self, other: NeuralSelector) -> bool:
+        """If they look for the same evidence, and rare pieces weigh the same."""
+        if not isinstance(other, Crosstalk) or evidence.sought(self.config) != evidence.sought(other.config):
+            return False
+        return torch.equal(self.get_buffer("piece_weights"), other.get_buffer("piece_weights"))
+
+    def imitation(self, scores: Tensor, others: Sequence[Tensor]) -> Tensor:
+        """Cross-entropy of the others' probabilities of all pairs, on average."""
+        wanted = torch.stack([other.flatten(1).softmax(dim=1) for other in others]).mean(dim=0)
+        return nn.functional.cross_entropy(scores.flatten(1).clamp(min=_LEAST), wanted)
 
     @torch.no_grad()
     def score_many(self, questions: Questions) -> Scores:

@@ -81,6 +81,11 @@ class Evidence(NamedTuple):
     """(B, T) 1 where the responder says the message."""
 
 
+def sought(config: CrosstalkConfig) -> tuple[bool, ...]:
+    """Which parts of the evidence a configuration wants."""
+    return config.overlap, config.names, config.turns, config.links
+
+
 def gather(questions: Questions, weights: Array, config: CrosstalkConfig) -> Evidence:
     """The evidence of a batch. What a configuration leaves out is as if it were never so.
 

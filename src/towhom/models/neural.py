@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,20 @@ class NeuralSelector(Selector, nn.Module):
             response: (B,) The true response.
             false: Which other participants the true addressee is told from, if the system can be told so.
         """
+
+    def reads_inputs_of(self, other: NeuralSelector) -> bool:
+        """Whether inputs that another system made, of the same words, are what this one would make."""
+        del other
+        return False
+
+    def imitation(self, scores: Any, others: Sequence[Any]) -> Tensor:
+        """The mean loss of a batch for saying something else than others say for the same inputs.
+
+        Args:
+            scores: What the system gives.
+            others: What each of the others gives.
+        """
+        raise NotImplementedError(f"{self.name} learns from the truth only")
 
     def groups(self, learning_rate: float) -> list[dict[str, Any]]:
         """The parameters, with the learning rate of each group."""

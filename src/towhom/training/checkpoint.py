@@ -86,7 +86,7 @@ def load_checkpoint(
     if theirs != ours:
         other = sorted(key for key in {*theirs, *ours} if theirs.get(key) != ours.get(key))
         raise TowhomError(
-            f"{path}: this is the checkpoint of a run with another {', '.join(other)}; "
+            f"{path}: this is the checkpoint of a run with other {', '.join(other)}; "
             "choose another folder, or remove it to start anew"
         )
     groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}

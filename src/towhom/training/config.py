@@ -34,6 +34,8 @@ class TrainingConfig:
         false_addressee: Whom the true addressee is told from: the best-scoring other participant, or all.
         epochs: At most.
         patience: Epochs without a better dev ADR-RES before it stops.
+        trust: With teachers, the share of the loss that is for saying something else than they; the rest is
+            for being wrong.
         seed: For weights, order and false candidates.
         plain: Whether to compute as one would at first: everything padded, nothing shared. It is slow; each
             step agrees with the fast one up to rounding, which grows as training goes on.
@@ -55,13 +57,14 @@ class TrainingConfig:
     false_addressee: FalseAddressee = "hardest"
     epochs: int = 30
     patience: int = 3
+    trust: float = 0.7
     seed: int = 0
     plain: bool = False
 
     def described(self) -> dict[str, Any]:
         """The settings as models and checkpoints hold them; two runs with the same ones are the same."""
         settings = asdict(self)
-        for name in ("plain", "short", "false", "drawn", "schedule"):
+        for name in ("plain", "short", "false", "drawn", "schedule", "trust"):
             # Models from before there was a choice do not name it.
             if settings[name] == type(self).__dataclass_fields__[name].default:
                 del settings[name]
@@ -79,8 +82,11 @@ class TrainingConfig:
             found.append(f"candidates must be 2 or more, is {self.candidates}")
         elif self.drawn == "listed" and self.false >= self.candidates:
             found.append(f"of {self.candidates} candidates, {self.false} cannot be false")
-        if not 0 <= self.short <= 1:
-            found.append(f"short must be from 0 to 1, is {self.short}")
+        found += [
+            f"{name} must be from 0 to 1, is {getattr(self, name)}"
+            for name in ("short", "trust")
+            if not 0 <= getattr(self, name) <= 1
+        ]
         if self.weight_decay < 0:
             found.append(f"weight_decay must not be negative, is {self.weight_decay}")
         if self.seed < 0:

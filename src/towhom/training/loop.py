@@ -7,7 +7,7 @@ the exchange of gradients (`accelerate launch -m towhom train ...`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -66,6 +66,7 @@ def train(
     start: Start,
     out: str | Path,
     *,
+    teachers: Sequence[SavedModel] = (),
     watch: Watch | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     replace_model: bool = False,
@@ -79,21 +80,24 @@ def train(
     A model to start from keeps its words and all that was counted for it; what it learned is where learning
     begins. What made it ready for sessions is gone: `towhom package` makes the new model ready.
 
+    Teachers are models of the same words, trained before. What they say on average tells more than the truth
+    alone: which other answers would have been nearly as good.
+
     Returns:
         What `training.json` holds: settings, data, the course of the training, accuracy on dev.
 
     Raises:
         ConfigError: Settings are wrong; all of them are named. Or the folder holds a model of other data or
             settings, and `replace_model` is not set. Or the model to start from is another system, or has
-            other settings.
+            other settings. Or a teacher reads something else than the model.
         CorpusError: The corpus lacks what training needs.
         TrainingError: The loss is not a number any more; the last good checkpoint is kept.
     """
     out = Path(out)
-    run = Run(config, corpus, start, out, watch or Watch(), checkpoint_seconds)
+    run = Run(config, corpus, start, teachers, out, watch or Watch(), checkpoint_seconds)
     if (out / TRAINING).exists() and not replace_model:
         training = read_training(out)
-        if not is_training_of(training, config, corpus, start):
+        if not is_training_of(training, config, corpus, start, teachers):
             raise ConfigError(
                 f"{out}: holds a model of other data or settings; choose another folder, or use --force"
             )
@@ -101,9 +105,16 @@ def train(
     return run.train()
 
 
-def is_training_of(training: dict[str, Any], config: TrainingConfig, corpus: Corpus, start: Start) -> bool:
-    """Whether a model was trained with just these settings and data."""
-    same = {"config": config.described(), **_origin(start)}
+def is_training_of(
+    training: dict[str, Any],
+    config: TrainingConfig,
+    corpus: Corpus,
+    start: Start,
+    teachers: Sequence[SavedModel] = (),
+) -> bool:
+    """Whether a model was trained with just these settings, data and teachers."""
+    same = {"config": config.described(), **_origin(start, teachers)}
+    same.setdefault("teachers", None)
     there = training.get("corpus", {}).get("hash") == corpus.manifest["hash"]
     return there and all(training.get(key) == json.loads(json.dumps(value)) for key, value in same.items())
 
@@ -116,6 +127,7 @@ class Run:
         config: TrainingConfig,
         corpus: Corpus,
         start: Start,
+        teachers: Sequence[SavedModel],
         out: Path,
         watch: Watch,
         checkpoint_seconds: float,
@@ -134,6 +146,7 @@ class Run:
             self.words = self.vocabulary.ids(words)
             self.model = _untrained(self.vocabulary, config)
             self.model.count(corpus, self.words)
+        self.teachers = _teachers(teachers, self.vocabulary, self.model)
         self.optimizer = torch.optim.Adam(
             self.model.groups(config.learning_rate), weight_decay=config.weight_decay, fused=True
         )
@@ -150,7 +163,7 @@ class Run:
         self.identity = {
             "settings": config.described(),
             "corpus": corpus.manifest["hash"],
-            **_origin(start),
+            **_origin(start, teachers),
         }
         self.before: dict[str, Any] = {}
         if isinstance(start, SavedModel):
@@ -158,7 +171,8 @@ class Run:
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
         self.accelerator = Accelerator()
-        self.model.to(self.accelerator.device)
+        for model in (self.model, *self.teachers):
+            model.to(self.accelerator.device)
 
     def train(self) -> dict[str, Any]:
         """Go through the epochs, keep the best, write it."""
@@ -178,7 +192,7 @@ class Run:
             **circumstances(),
             "config": self.config.described(),
             "corpus": {"hash": self.corpus.manifest["hash"], "training_samples": len(self.samples)},
-            **{key: self.identity[key] for key in ("vectors", "start") if key in self.identity},
+            **{key: self.identity[key] for key in ("vectors", "start", "teachers") if key in self.identity},
             "processes": self.accelerator.num_processes,
             "dev": best["dev"],
             "best_epoch": self.progress.best_epoch + 1,
@@ -269,13 +283,18 @@ class Run:
     def _step(self, inputs: Any, addressee: Tensor, size: int) -> float:
         """Learn from a batch of so many samples, of which this process may have a part; the mean loss."""
         self.optimizer.zero_grad()
+        scores = self.shared(inputs)
         loss = self.model.loss(
-            self.shared(inputs),
+            scores,
             inputs,
             addressee,
             torch.zeros_like(addressee),  # the true response is the first
             false=self.config.false_addressee,
         )
+        if self.teachers:
+            with torch.no_grad():
+                said = [teacher(inputs) for teacher in self.teachers]
+            loss = (1 - self.config.trust) * loss + self.config.trust * self.model.imitation(scores, said)
         if self.accelerator.num_processes > 1:
             # Gradients are averaged over processes, whose parts may differ by a sample.
             shared = size >= self.accelerator.num_processes
@@ -351,11 +370,24 @@ def _trained(start: SavedModel, config: TrainingConfig) -> NeuralSelector:
     return replace(start).model  # a copy: the one that was given stays as it is
 
 
-def _origin(start: Start) -> dict[str, Any]:
-    """What tells one start from another."""
+def _teachers(
+    teachers: Sequence[SavedModel], vocabulary: ModelVocabulary, model: NeuralSelector
+) -> list[NeuralSelector]:
+    for number, teacher in enumerate(teachers, 1):
+        if teacher.vocabulary.words != vocabulary.words or not teacher.model.reads_inputs_of(model):
+            raise ConfigError(
+                f"teacher {number} ({teacher.system}) cannot teach this model ({model.name}): both must be "
+                "crosstalk, started from the same vectors, trained on the same corpus, with the same parts"
+            )
+    return [teacher.model for teacher in teachers]
+
+
+def _origin(start: Start, teachers: Sequence[SavedModel]) -> dict[str, Any]:
+    """What tells one start, and one set of teachers, from another."""
+    taught = {"teachers": [teacher.fingerprint for teacher in teachers]} if teachers else {}
     if isinstance(start, SavedModel):
-        return {"start": start.fingerprint}
-    return {"vectors": dict(start.source)}
+        return {"start": start.fingerprint, **taught}
+    return {"vectors": dict(start.source), **taught}
 
 
 def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
