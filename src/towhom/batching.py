@@ -105,6 +105,7 @@ class Batcher:
         distinct: Whether an utterance that occurs several times in a batch is given once. The plain
             computation, which the fast one is tested against, gives it each time.
         letters: Whether questions have `Letters`.
+        more: Messages to ask about as well, numbered after the samples; they have no candidates of their own.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class Batcher:
         words: NDArray[np.int32] | None = None,
         distinct: bool = True,
         letters: bool = False,
+        more: NDArray[np.int64] | None = None,
     ) -> None:
         self.corpus = corpus
         self.context = context
@@ -125,10 +127,10 @@ class Batcher:
         self._words = words
         self._distinct = distinct
         samples, documents = corpus.samples, corpus.documents
-        self._document = np.repeat(np.arange(len(documents.split)), np.diff(documents.samples))
+        self._message = samples.message if more is None else np.append(samples.message, more)
+        self._document = np.searchsorted(documents.messages, self._message, side="right") - 1
         self._start = documents.messages[self._document]
-        self._so_far = _speakers_so_far(corpus)
-        self._message = samples.message
+        self._so_far = _speakers_so_far(corpus)[self._message]
         self._candidates = samples.candidates[candidates]
         self._label = samples.labels[candidates]
         self._letters = _LettersOf(corpus) if letters else None
@@ -180,7 +182,11 @@ class Batcher:
 
     def answers(self, samples: NDArray[np.int64], *, context: int | None = None) -> Answers:
         """The truth about some samples."""
-        return Answers(self._participants(samples, context)[4], self._label[samples].astype(np.int32))
+        return Answers(self.addressees(samples, context=context), self._label[samples].astype(np.int32))
+
+    def addressees(self, samples: NDArray[np.int64], *, context: int | None = None) -> NDArray[np.int32]:
+        """(B,) The participant that each of some samples addresses, as in `Answers`."""
+        return self._participants(samples, context)[4]
 
     def _participants(
         self, samples: NDArray[np.int64], context: int | None
@@ -285,12 +291,8 @@ class _LettersOf:
 
 
 def _speakers_so_far(corpus: Corpus) -> NDArray[np.int32]:
-    """(S,) Speakers are numbered as they appear, so the highest number so far tells how many there were."""
-    result = np.empty(len(corpus.samples.message), np.int32)
-    spans = zip(
-        pairwise(corpus.documents.messages.tolist()), pairwise(corpus.documents.samples.tolist()), strict=True
-    )
-    for (start, stop), (first, last) in spans:
-        highest = np.maximum.accumulate(corpus.messages.speaker[start:stop])
-        result[first:last] = highest[corpus.samples.message[first:last].astype(np.int64) - start] + 1
+    """(M,) Speakers are numbered as they appear, so the highest number so far tells how many there were."""
+    result = np.empty(len(corpus.messages.speaker), np.int32)
+    for start, stop in pairwise(corpus.documents.messages.tolist()):
+        result[start:stop] = np.maximum.accumulate(corpus.messages.speaker[start:stop]) + 1
     return result

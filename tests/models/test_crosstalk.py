@@ -249,6 +249,25 @@ class TestTraining:
         probability = joint[np.arange(len(asked)), addressee.numpy(), response.numpy()]
         assert loss.item() == pytest.approx(-np.log(probability).mean(), rel=1e-5)
 
+    def test_the_loss_where_nobody_knows_the_addressee(
+        self, vocabulary: ModelVocabulary, questions: Questions, answers: Answers
+    ) -> None:
+        """Minus the logarithm of the share of the true response, whoever it is for."""
+        asked, addressee, response = self.usable(questions, answers)
+        model = crosstalk(vocabulary)
+        inputs = model.inputs(asked)
+        joint = model.score_many(asked).joint
+        assert joint is not None
+        known = np.arange(len(asked)) % 2 == 0
+        rows = joint[np.arange(len(asked)), :, response.numpy()]
+        true = rows[np.arange(len(asked)), addressee.numpy()]
+        expected = -np.log(np.where(known, true, np.nansum(rows, axis=1)))
+        addressee[~torch.from_numpy(known)] = NOBODY
+        loss = model.loss(model(inputs), inputs, addressee, response, false="all")
+        assert loss.item() == pytest.approx(expected.mean(), rel=1e-5)
+        loss.backward()  # type: ignore[no-untyped-call]
+        assert all(weight.grad is None or weight.grad.isfinite().all() for weight in model.parameters())
+
     def test_gradients(self, vocabulary: ModelVocabulary, questions: Questions, answers: Answers) -> None:
         """All weights have one, and of the word vectors those of words that are there."""
         asked, addressee, response = self.usable(questions, answers)

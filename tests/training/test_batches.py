@@ -15,9 +15,9 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 from tests.models.chats import Said, random_document, write_corpus
-from towhom.batching import Batcher
+from towhom.batching import NOBODY, Batcher
 from towhom.corpus import Corpus, Split
-from towhom.training.batches import TrainingSamples, ahead, training_samples
+from towhom.training.batches import TrainingSamples, ahead, training_samples, unaddressed_messages
 from towhom.training.config import TrainingConfig
 
 CONTEXT = 4
@@ -263,6 +263,59 @@ class TestAhead:
         next(stream)
         stream.close()  # type: ignore[attr-defined]
         assert set(threading.enumerate()) <= before
+
+
+class TestUnaddressed:
+    """Messages that name nobody, beside the samples."""
+
+    def test_which(self, corpus: Corpus) -> None:
+        expected = {}
+        bounds = corpus.documents.messages.tolist()
+        for document in corpus.documents_of(Split.TRAIN).tolist():
+            speakers = corpus.messages.speaker[bounds[document] : bounds[document + 1]].tolist()
+            for place in range(CONTEXT, len(speakers)):
+                others = [back for back in range(1, place + 1) if speakers[place - back] != speakers[place]]
+                if corpus.messages.addressee[bounds[document] + place] == NOBODY and others[0] <= CONTEXT:
+                    expected[bounds[document] + place] = others[0]
+        messages, distances = unaddressed_messages(corpus, CONTEXT)
+        assert dict(zip(messages.tolist(), distances.tolist(), strict=True)) == expected
+        assert len(expected) > 40
+        assert max(expected.values()) > 1
+
+    def test_nobody_else_is_there(self, tmp_path: Path) -> None:
+        corpus = write_corpus(tmp_path, [[Said("ann", None, "a")] * 9 + [Said("ben", "ann", "b", ("c",))]])
+        assert unaddressed_messages(corpus, 2)[0].tolist() == []
+
+    @pytest.mark.parametrize("share", [0.4, 1.0])
+    def test_an_epoch(self, share: float, corpus: Corpus) -> None:
+        samples = training(corpus, unaddressed=share, drawn="document")
+        own, more = len(corpus.samples.message), samples.unaddressed
+        seen = [np.concatenate(samples.batches(epoch)) for epoch in range(25)]
+        for each in seen:
+            assert sorted(each[each < own].tolist()) == training_samples(corpus, CONTEXT).tolist()
+            assert len(set(each.tolist())) == len(each)
+        asked = [frozenset((each[each >= own] - own).tolist()) for each in seen]
+        assert set().union(*asked) == set(range(len(more)))
+        assert np.mean([len(each) for each in asked]) / len(more) == pytest.approx(share, abs=0.05)
+        assert len(set(asked)) == (1 if share == 1 else len(asked))
+
+    def test_batches(self, corpus: Corpus) -> None:
+        """They stand among the samples as they do in the document; no candidate is from elsewhere."""
+        samples = training(corpus, unaddressed=1.0, drawn="document", false=3)
+        message = np.append(corpus.samples.message, samples.unaddressed).astype(np.int64)
+        bounds, choose = corpus.documents.messages, samples.candidates(0)
+        for number, batch in enumerate(samples.batches(0)):
+            place = message[batch]
+            assert (np.diff(place) > 0).sum() >= len(batch) - 3  # three runs
+            document = np.searchsorted(bounds, place, side="right") - 1
+            chosen = choose(batch).astype(np.int64)
+            assert_array_equal(chosen[:, 0], place)
+            assert (chosen[:, 1:] != place[:, None]).all()
+            assert (np.searchsorted(bounds, chosen, side="right") - 1 == document[:, None]).all()
+            assert samples.seen(0, number, batch)[1].all()
+
+    def test_none(self, corpus: Corpus) -> None:
+        assert len(training(corpus).unaddressed) == 0
 
 
 class TestShort:

@@ -9,7 +9,10 @@ import pytest
 
 from towhom.training.config import TrainingConfig
 
-CHOICES: dict[str, Any] = {"plain": True, "short": 0.5, "false": 9, "drawn": "document", "schedule": "linear"}
+CHOICES: dict[str, Any] = {
+    "plain": True, "short": 0.5, "unaddressed": 0.5, "false": 9, "drawn": "document", "schedule": "linear",
+    "trust": 0.5,
+}  # fmt: skip
 """What models from before there was a choice do not name, and another choice."""
 
 
@@ -51,6 +54,12 @@ def test_nothing_is_wrong(right: dict[str, Any]) -> None:
         ({"candidates": 10, "false": 12}, "of 10 candidates, 12 cannot be false"),
         ({"short": 1.1}, "short must be from 0 to 1, is 1.1"),
         ({"short": float("nan")}, "short must be from 0 to 1, is nan"),
+        ({"unaddressed": -0.1, "drawn": "document"}, "unaddressed must be from 0 to 1, is -0.1"),
+        (
+            {"unaddressed": 0.5},
+            "messages that name nobody have no listed candidates; only crosstalk draws others",
+        ),
+        ({"trust": 1.1}, "trust must be from 0 to 1, is 1.1"),
         ({"drawn": "corpus"}, "drawn must be listed or document, is 'corpus'"),
         ({"schedule": "falling"}, "schedule must be constant or linear, is 'falling'"),
     ],

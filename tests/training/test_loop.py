@@ -149,6 +149,26 @@ def test_plain_is_plain(
     assert set(sizes) == {config.context + 2}
 
 
+def test_messages_that_name_nobody(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path
+) -> None:
+    """All that they tell is what fits; those of the quiz fit nothing, and cost little."""
+    config = for_system(replace(config, epochs=8), "crosstalk")
+    trained = train(replace(config, unaddressed=0.5), corpus, vectors, tmp_path / "more")
+    alone = train(config, corpus, vectors, tmp_path / "alone")
+    assert trained["corpus"]["training_samples"] > alone["corpus"]["training_samples"]
+    assert trained["dev"]["adr_res"] > 70
+    assert weights(tmp_path / "more") != weights(tmp_path / "alone")
+
+
+def test_who_needs_an_addressee(
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
+) -> None:
+    config = replace(config, unaddressed=0.5, drawn="document")
+    with pytest.raises(ConfigError, match="sirnn learns nothing from messages that name nobody"):
+        train(config, corpus, vectors, out)
+
+
 def test_models_from_before_there_was_a_choice(
     config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:

@@ -42,6 +42,11 @@ _DEFAULT = TrainingConfig()
     "--short", type=float, help="Share of batches that see less of the context, since chats begin short."
 )
 @click.option(
+    "--unaddressed",
+    type=float,
+    help="Share of the messages that name nobody to learn from as well, in each epoch; crosstalk only.",
+)
+@click.option(
     "--teacher",
     "teachers",
     metavar="MODEL",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding, embedding_bag, normalize, one_hot, relu
 
-from towhom.batching import Questions
+from towhom.batching import NOBODY, Questions
 from towhom.corpus import Corpus
 from towhom.models import evidence
 from towhom.models.configs import CrosstalkConfig, FalseAddressee
@@ -83,6 +83,7 @@ class Crosstalk(NeuralSelector):
 
     name = "crosstalk"
     letters = True
+    needs_addressee = False
     config: CrosstalkConfig
 
     def __init__(self, config: CrosstalkConfig, vectors: NDArray[np.float32], *, plain: bool = False) -> None:
@@ -262,10 +263,12 @@ class Crosstalk(NeuralSelector):
     def loss(
         self, scores: Tensor, inputs: Inputs, addressee: Tensor, response: Tensor, *, false: FalseAddressee
     ) -> Tensor:
-        """Cross-entropy of the true pair among all pairs."""
+        """Cross-entropy of the true pair among all pairs; of all pairs that it may be, if nobody knows."""
         del inputs, false
-        true = addressee * scores.shape[2] + response
-        return nn.functional.cross_entropy(scores.flatten(1), true)
+        true = scores.take_along_dim(response[:, None, None], dim=2)[..., 0]  # (B, P)
+        known = true.take_along_dim(addressee.clamp(min=0)[:, None], dim=1)[:, 0]
+        found = torch.where(addressee == NOBODY, true.logsumexp(dim=1), known)
+        return (scores.flatten(1).logsumexp(dim=1) - found).mean()
 
     def reads_inputs_of(self, other: NeuralSelector) -> bool:
         """If they look for the same evidence, and rare pieces weigh the same."""

@@ -25,6 +25,8 @@ class NeuralSelector(Selector, nn.Module):
     """
 
     config: Any
+    needs_addressee: bool = True
+    """Whether a sample teaches it nothing unless its addressee is known."""
     plain: bool
     """Whether to compute as one would at first: everything padded, nothing shared."""
 
@@ -53,7 +55,7 @@ class NeuralSelector(Selector, nn.Module):
         Args:
             scores: What the system gives for the inputs.
             inputs: Those inputs.
-            addressee: (B,) The true addressee, from 1 on.
+            addressee: (B,) The true addressee, from 1 on; `NOBODY` where nobody knows it.
             response: (B,) The true response.
             false: Which other participants the true addressee is told from, if the system can be told so.
         """

@@ -22,6 +22,8 @@ class TrainingConfig:
         settings: Settings of the system, such as its size.
         context: T, messages of context.
         short: Share of the batches that see less of the context, any number of messages: chats begin short.
+        unaddressed: Share of the messages that name nobody that an epoch sees beside the samples, others in
+            each: what they say is true, whoever it is for.
         candidates: C, candidates of a sample, as dev is measured.
         false: How many false candidates training sees beside the true one, drawn anew each epoch
         drawn: from those of the sample, or from all messages of its document.
@@ -45,6 +47,7 @@ class TrainingConfig:
     settings: dict[str, Any] = field(default_factory=dict)
     context: int = 15
     short: float = 0.0
+    unaddressed: float = 0.0
     candidates: int = 2
     false: int = 1
     drawn: Drawn = "listed"
@@ -64,7 +67,7 @@ class TrainingConfig:
     def described(self) -> dict[str, Any]:
         """The settings as models and checkpoints hold them; two runs with the same ones are the same."""
         settings = asdict(self)
-        for name in ("plain", "short", "false", "drawn", "schedule", "trust"):
+        for name in ("plain", "short", "unaddressed", "false", "drawn", "schedule", "trust"):
             # Models from before there was a choice do not name it.
             if settings[name] == type(self).__dataclass_fields__[name].default:
                 del settings[name]
@@ -84,7 +87,7 @@ class TrainingConfig:
             found.append(f"of {self.candidates} candidates, {self.false} cannot be false")
         found += [
             f"{name} must be from 0 to 1, is {getattr(self, name)}"
-            for name in ("short", "trust")
+            for name in ("short", "unaddressed", "trust")
             if not 0 <= getattr(self, name) <= 1
         ]
         if self.weight_decay < 0:
@@ -97,6 +100,8 @@ class TrainingConfig:
             found.append(f"false_addressee must be hardest or all, is {self.false_addressee!r}")
         if self.schedule not in ("constant", "linear"):
             found.append(f"schedule must be constant or linear, is {self.schedule!r}")
+        if self.unaddressed and self.drawn == "listed":
+            found.append("messages that name nobody have no listed candidates; only crosstalk draws others")
         if self.drawn not in ("listed", "document"):
             found.append(f"drawn must be listed or document, is {self.drawn!r}")
         return found

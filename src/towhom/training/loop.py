@@ -159,6 +159,7 @@ class Run:
             words=self.words,
             distinct=not config.plain,
             letters=self.model.letters,
+            more=self.samples.unaddressed,
         )
         self.identity = {
             "settings": config.described(),
@@ -237,7 +238,7 @@ class Run:
             if size >= processes:  # a batch too small to share is everybody's
                 samples, chosen = (np.array_split(each, processes)[mine] for each in (samples, chosen))
             questions = self.batcher.questions(samples, candidates=chosen, context=context)
-            addressee = self.batcher.answers(samples, context=context).addressee
+            addressee = self.batcher.addressees(samples, context=context)
             truth = torch.from_numpy(addressee.astype(np.int64)).to(self.accelerator.device)
             return self.model.inputs(questions), truth, size
 
@@ -396,6 +397,8 @@ def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
     try:
         if entry(config.system).neural:
             system_config(config.system, config.settings)
+            if config.unaddressed and system_class(config.system).needs_addressee:
+                problems.append(f"{config.system} learns nothing from messages that name nobody")
         else:
             problems.append(f"{config.system} learns nothing; it can be evaluated as it is")
     except ConfigError as error:
