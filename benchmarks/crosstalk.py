@@ -61,6 +61,7 @@ VARIANTS = {
     "wide": Variant({"towers": 6, "content": 32, "evidence": 96, "strongest": 16, "hidden": 128}),
     "context-30": Variant({"positions": 30}, {"context": 30}),
     "taught": Variant(teachers="whole"),
+    "taught-unaddressed": Variant(training={"unaddressed": 0.5}, teachers="whole"),
     "taught-30": Variant({"positions": 30}, {"context": 30}, "context-30"),
 }
 
