@@ -277,6 +277,21 @@ class Batcher:
         return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
 
 
+def entries(
+    offsets: NDArray[np.int64], utterances: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the entries of some utterances are, one after the other, and to which of them each belongs.
+
+    Args:
+        offsets: (U + 1,) Where those of each utterance begin.
+        utterances: Which.
+    """
+    starts = offsets[utterances]
+    lengths = offsets[utterances + 1] - starts
+    owner = np.repeat(np.arange(len(utterances)), lengths)
+    return np.arange(len(owner)) + (starts - (np.cumsum(lengths) - lengths))[owner], owner
+
+
 class _LettersOf:
     """What a corpus's `Letters` are made of."""
 

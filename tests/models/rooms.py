@@ -60,6 +60,13 @@ def room(random: Random, *, lines: int, people: int, candidates: int = 3, names:
     return result
 
 
+def rooms(*, candidates: int) -> list[list[Said]]:
+    """From one person to all of them; always the same."""
+    random = Random(2)
+    sizes = ((8, 1), (30, 2), (40, 4), (60, len(PEOPLE)))
+    return [room(random, lines=lines, people=people, candidates=candidates) for lines, people in sizes]
+
+
 def places(documents: Sequence[Document]) -> list[tuple[int, int]]:
     """Document and line of each sample, in the order of the corpus."""
     return [

@@ -16,6 +16,7 @@ from towhom.models.base import Selector
 from towhom.models.neural import NeuralSelector
 from towhom.models.recurrent import RecurrentSelector
 from towhom.models.registry import SYSTEMS, baseline, entry, system_class, system_config
+from towhom.persistence import SavedModel
 from towhom.text.vocabulary import ModelVocabulary
 
 NEURAL = tuple(name for name, found in SYSTEMS.items() if found.neural)
@@ -73,6 +74,15 @@ def weights_of(model: NeuralSelector) -> dict[str, NDArray[np.float32]]:
     weights = {name: value.detach().numpy() for name, value in model.state_dict().items()}
     weights.pop("vectors", None)
     return weights
+
+
+def in_numpy(name: str, vocabulary: ModelVocabulary, model: NeuralSelector | None = None) -> Selector:
+    """A neural system, run without torch."""
+    found = neural(name, vocabulary) if model is None else model
+    weights = weights_of(found)
+    # How much context a session would give it is nothing to the runtime.
+    saved = SavedModel(name, found.config, weights, vocabulary, 5, found.rule, found.max_words)
+    return saved.runtime
 
 
 def selector(name: str, corpus: Corpus, vocabulary: ModelVocabulary) -> Selector:

@@ -108,7 +108,7 @@ class Crosstalk(NeuralSelector):
         self.second_bias = nn.Parameter(torch.empty(e))
         self.strongest = nn.Parameter(torch.empty(e, config.strongest))
         self.strongest_bias = nn.Parameter(torch.empty(config.strongest))
-        self.pair = nn.Parameter(torch.empty(sizes.sums, config.hidden))
+        self.pair = nn.Parameter(torch.empty(sum(sizes.sums), config.hidden))
         self.pair_bias = nn.Parameter(torch.empty(config.hidden))
         self.pair_out = nn.Parameter(torch.empty(config.hidden))
         self.prior = nn.Parameter(torch.empty(d + len(evidence.RESPONSE_FEATURES), config.prior))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions
+from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions, entries
 from towhom.corpus import Corpus
 from towhom.corpus.vocabulary import SPECIAL
 from towhom.models.configs import CrosstalkConfig
@@ -140,8 +140,9 @@ class Sizes(NamedTuple):
     """Of a message and a response."""
     turns: int
     """Of a message."""
-    sums: int
-    """Of a pair."""
+    sums: tuple[int, ...]
+    """Of a pair, part by part: summed over the messages that a candidate says, that are for them, and all
+    others; the strongest of the first two; what is known of the candidate; what the response says."""
 
 
 def sizes(config: CrosstalkConfig) -> Sizes:
@@ -150,7 +151,7 @@ def sizes(config: CrosstalkConfig) -> Sizes:
     return Sizes(
         similar + len(PAIR_FEATURES),
         len(MESSAGE_FEATURES) + len(LINKS) * (similar + len(LINK_FEATURES)),
-        3 * config.evidence + 2 * config.strongest + len(ADDRESSEE_FEATURES) + config.content,
+        (*[config.evidence] * 3, *[config.strongest] * 2, len(ADDRESSEE_FEATURES), config.content),
     )
 
 
@@ -179,10 +180,9 @@ def _overlap(
     messages = int(np.count_nonzero(context != NOBODY))
     start = len(context) - messages  # what there is, is last
     utterances = np.concatenate([context[start:], candidates])
-    where, which = _shared(letters, utterances)
+    where, which, first = _shared(letters, utterances)
     if not messages or not len(where):
         return pairs, links
-    first = np.append(True, letters.pieces[where[1:]] != letters.pieces[where[:-1]])
     weight = weights[where[first]]
     # The rarest pieces come first, so that the first in common is the rarest.
     order = np.argsort(-weight)
@@ -212,30 +212,22 @@ def _overlap(
     return pairs, links
 
 
-def _shared(letters: Letters, utterances: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where pieces are that occur more than once in some utterances, sorted, and in which of them each is.
+def _shared(
+    letters: Letters, utterances: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Where pieces are that occur more than once in some utterances, sorted; in which; if it is the first.
 
     Most occur once, and nothing can have them in common.
     """
-    where, which = _places(letters.offsets, utterances)
+    where, which = entries(letters.offsets, utterances)
     found = letters.pieces[where]
     order = np.argsort(found)
-    same = found[order[1:]] == found[order[:-1]]
-    shared = np.zeros(len(order), bool)
-    shared[1:] = same
-    shared[:-1] |= same
+    first = np.ones(len(order), bool)
+    first[1:] = found[order[1:]] != found[order[:-1]]
+    shared = ~first
+    shared[:-1] |= shared[1:]
     order = order[shared]
-    return where[order], which[order]
-
-
-def _places(
-    offsets: NDArray[np.int64], utterances: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the pieces of some utterances are, one after the other, and of which of them each is."""
-    starts = offsets[utterances]
-    lengths = offsets[utterances + 1] - starts
-    which = np.repeat(np.arange(len(utterances)), lengths)
-    return np.arange(len(which)) + (starts - (np.cumsum(lengths) - lengths))[which], which
+    return where[order], which[order], first[shared]
 
 
 _HIGHEST_BIT = np.array([0] + [8 - number.bit_length() for number in range(1, 256)], np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import Questions
+from towhom.batching import Questions, entries
 from towhom.corpus import Corpus, Split
 
 
@@ -50,26 +50,16 @@ def cosine_with_context(questions: Questions, idf: NDArray[np.float64]) -> NDArr
 
     context = np.zeros((len(questions), len(words)))
     sample, place = np.nonzero(questions.context >= 0)
-    entries, owner = _entries(starts, questions.context[sample, place])
-    np.add.at(context, (sample[owner], word[entries]), values[entries])
+    places, owner = entries(starts, questions.context[sample, place])
+    np.add.at(context, (sample[owner], word[places]), values[places])
 
     candidates = questions.candidates.ravel()
-    entries, owner = _entries(starts, candidates)
+    places, owner = entries(starts, candidates)
     asked = owner // questions.candidates.shape[1]
-    products = np.bincount(owner, values[entries] * context[asked, word[entries]], minlength=len(candidates))
+    products = np.bincount(owner, values[places] * context[asked, word[places]], minlength=len(candidates))
     shape = questions.candidates.shape
     norms = np.linalg.norm(context, axis=1)[:, None] * np.sqrt(squares[candidates]).reshape(shape)
     similar: NDArray[np.float64] = np.divide(
         products.reshape(shape), norms, out=np.zeros(shape), where=norms > 0
     )
     return similar
-
-
-def _entries(
-    starts: NDArray[np.int64], utterances: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The entries of some utterances, one after the other, and to which of them each belongs."""
-    first, lengths = starts[utterances], starts[utterances + 1] - starts[utterances]
-    owner = np.repeat(np.arange(len(utterances)), lengths)
-    before = np.cumsum(lengths) - lengths
-    return np.arange(len(owner)) - before[owner] + first[owner], owner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import sqrt
 from typing import Any
 
@@ -39,10 +39,8 @@ class Crosstalk(NumpySelector):
         self._root = np.float32(sqrt(abs(float(weights["temperature"][0]))))
         self._sign = np.float32(np.sign(weights["temperature"][0]) if settings.similarity else 0.0)
         self._sides = 2 * settings.towers + 1
-        ends = np.cumsum([0, self._sides * d, c, c, self._units, self._units, settings.prior]).tolist()
-        self._parts = [slice(start, end) for start, end in pairwise(ends)]
-        sums = [*[self._units] * 3, *[settings.strongest] * 2, len(evidence.ADDRESSEE_FEATURES), c]
-        self._sums = [slice(*ends) for ends in pairwise(np.cumsum([0, *sums]).tolist())]
+        self._parts = _slices(self._sides * d, c, c, self._units, self._units, settings.prior)
+        self._sums = _slices(*evidence.sizes(settings).sums)
         self._matches = weights["matches"]
         self._roles = weights["roles"]
         # (F, roles x E)
@@ -69,7 +67,7 @@ class Crosstalk(NumpySelector):
             "second_bias": (e,),
             "strongest": (e, settings.strongest),
             "strongest_bias": (settings.strongest,),
-            "pair": (sizes.sums, settings.hidden),
+            "pair": (sum(sizes.sums), settings.hidden),
             "pair_bias": (settings.hidden,),
             "pair_out": (settings.hidden,),
             "prior": (d + len(evidence.RESPONSE_FEATURES), settings.prior),
@@ -159,9 +157,9 @@ class Crosstalk(NumpySelector):
         second = first.reshape(-1, units) @ w["second"]
         second += w["second_bias"]
         np.maximum(second, 0.0, out=second)
-        sums = self._summed(second.reshape(length, count, 3, units), found.by[:, there], found.to[:, there])
-        known = self._sums[-2:]
-        sums[..., known[0]], sums[..., known[1]] = found.addressees, responses[candidates]
+        by, to = found.by[:, there], found.to[:, there]
+        sums = self._summed(second.reshape(length, count, 3, units), by, to)
+        sums[..., self._sums[5]], sums[..., self._sums[6]] = found.addressees, responses[candidates]
         hidden = sums.reshape(-1, sums.shape[2]) @ w["pair"]
         hidden += w["pair_bias"]
         np.maximum(hidden, 0.0, out=hidden)
@@ -173,16 +171,13 @@ class Crosstalk(NumpySelector):
         d = self.settings.dimensions
         result = np.empty((len(self._heard), messages, len(towers)), np.float32)
         for found, heard, answer in zip(result, self._heard, self._answers, strict=True):
-            ours, theirs = (
-                towers[:messages, heard * d : heard * d + d],
-                towers[:, answer * d : answer * d + d],
-            )
-            np.matmul(ours, theirs.T, out=found)
+            theirs = towers[:, answer * d : (answer + 1) * d]
+            np.matmul(towers[:messages, heard * d : (heard + 1) * d], theirs.T, out=found)
         result *= self._sign
         return result
 
     def _summed(self, found: Array, by: Array, to: Array) -> Array:
-        """(P, C, S) Evidence (T, C, 3, E) by candidate; the rest is to be filled in."""
+        """(P, C, S) Evidence (T, C, 3, E) by candidate; the last two parts are yet to be filled in."""
         length, count, _, units = found.shape
         sums = np.empty((len(by), count, self._sums[-1].stop), np.float32)
         strength = found[:, :, 1:].reshape(-1, units) @ self._weights["strongest"]
@@ -195,6 +190,11 @@ class Crosstalk(NumpySelector):
         for part, whose, strongest in ((most_of, by, odds[:, :, 0]), (most_for, to, odds[:, :, 1])):
             sums[..., part] = np.log(_over(whose, strongest) + np.float32(evidence.ADDED))
         return sums
+
+
+def _slices(*widths: int) -> list[slice]:
+    """Parts of so many columns each, side by side."""
+    return [slice(start, end) for start, end in pairwise(accumulate(widths, initial=0))]
 
 
 def _unit(values: Array, least: float) -> Array:

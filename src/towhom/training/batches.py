@@ -56,17 +56,15 @@ class TrainingSamples:
         corpus: Where they are.
         config: How many of them are in a batch, how many consecutive ones stay together, and which false
             candidates they have.
-
-    Attributes:
-        unaddressed: Messages that name nobody, any of which training may ask about.
     """
 
     def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
         self._corpus = corpus
         self._config = config
-        self.unaddressed, distance = unaddressed_messages(corpus, config.context)
-        if not config.unaddressed:
-            self.unaddressed, distance = self.unaddressed[:0], distance[:0]
+        none = np.empty(0, np.int64)
+        found = unaddressed_messages(corpus, config.context) if config.unaddressed else (none, none)
+        self.unaddressed, distance = found
+        """Messages that name nobody, any of which training may ask about."""
         own = len(corpus.samples.message)
         samples = training_samples(corpus, config.context)
         samples = np.concatenate([samples, own + np.arange(len(self.unaddressed))])
