@@ -1,15 +1,17 @@
 """What words are made of, so that `/etc/postfix/main.cf` meets "postfix", and "installing" meets "installed".
 
-A word is taken apart where letters, digits and marks meet; of each part, endings are cut off, and what
-remains is hashed. Two messages have a piece in common if the hashes are the same: that needs no vocabulary,
+A word is taken apart where letters, digits and marks meet; of each part, endings are cut off (those of Russian,
+Arabic, Hindi and some others by Snowball), and what remains is hashed. Chinese and Korean words, whose endings
+are not set apart, are pairs of characters. Two messages have a piece in common if the hashes are the same: that needs no vocabulary,
 and works for package names, paths and links that nobody has seen before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from zlib import crc32
 
 MOST = 4
@@ -22,6 +24,11 @@ _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _ENDINGS = ("ing", "ed", "er")
 _SHORTEST, _LONGEST = 3, 7
 _EVERYWHERE = frozenset({"http", "https", "www", "com", "org", "net"})
+_MOST_PAIRS = 12
+"""Pairs of characters of a word that count."""
+_SNOWBALL = {"CYRILLIC": "russian", "ARABIC": "arabic", "DEVANAGARI": "hindi", "GREEK": "greek",
+             "ARMENIAN": "armenian", "TAMIL": "tamil"}  # fmt: skip
+_PAIRED = frozenset({"CJK", "HANGUL"})
 
 
 def stem(part: str) -> str:
@@ -48,10 +55,56 @@ def parts(word: str) -> tuple[str, ...]:
     ('etc', 'postfix', 'main', 'cf')
     >>> parts("?")
     ('?',)
+    >>> parts("принтером"), parts("서버를"), parts("está")
+    (('принтер',), ('서버', '버를'), ('esta',))
     """
+    if not word.isascii():
+        return _parts_of_any_script(word)
     found = _PARTS.findall(word)
     telling = [part for part in found if len(part) > 1] or found[:1] or [word]
     return tuple(stem(part) for part in telling if part not in _EVERYWHERE)[:MOST]
+
+
+def _parts_of_any_script(word: str) -> tuple[str, ...]:
+    found: list[str] = []
+    letters = ""
+    for character in f"{word} ":
+        if unicodedata.category(character)[0] in "LM":  # vowel signs of Hindi and Thai are marks
+            letters += character
+            continue
+        if letters:
+            found += _roots(letters)
+        letters = ""
+        if character.isdigit():
+            found.append(character)
+    return tuple(found) or (word,)
+
+
+def _roots(letters: str) -> Iterable[str]:
+    """What is compared of a run of letters, by the script of the first."""
+    script = unicodedata.name(letters[0], "").partition(" ")[0]
+    if script in _PAIRED:
+        pairs = [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
+        return pairs[:_MOST_PAIRS]
+    if script == "LATIN":
+        return (stem(_without_accents(letters)),)
+    if script in _SNOWBALL:
+        return (_stemmer(_SNOWBALL[script])(letters),)
+    return (letters,)
+
+
+def _without_accents(letters: str) -> str:
+    apart = unicodedata.normalize("NFKD", letters)
+    return "".join(character for character in apart if not unicodedata.combining(character))
+
+
+@cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    # Read only where there is something to cut off.
+    import snowballstemmer
+
+    stem_word: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
+    return stem_word
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,0 +1,325 @@
+"""Who is there: identifiers and names, aliases, renames, bots, and those introduced who have not spoken.
+
+Memory is bounded: of those who speak, the ones who have been silent longest are forgotten.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from towhom.hearing.words import normalized, words
+
+REMEMBERED = 1000
+"""People who are known by name: more than speak in a day of the busiest channels."""
+LONGEST_NAME = 200
+"""Characters of a name that count."""
+_TAIL = "_`^|-~0123456789"
+"""What people put behind a nick when it is taken, or when they are away."""
+_SHORTEST_PREFIX = 4
+_SHORTEST_TYPED = 6
+"""Letters of a name in which one typing error is forgiven."""
+
+
+def name_parts(name: str) -> set[str]:
+    """The words that give a name away: the whole of it, and the words that it is made of.
+
+    >>> sorted(name_parts("Ada Lovelace"))
+    ['ada', 'ada lovelace', 'lovelace']
+    """
+    return {name.lower(), *(word for word in words(name) if len(word) > 1 and word.isalnum())}
+
+
+def shown_name(name: str) -> str:
+    """A name as people see it: without controls that turn the text around, and not without end.
+
+    >>> shown_name("ada\u202e ")
+    'ada'
+    """
+    plain = "".join(character for character in name[:LONGEST_NAME] if character.isprintable())
+    return plain.strip() or name[:LONGEST_NAME]
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody who may speak or be spoken to."""
+
+    id: str
+    name: str
+    """What people see and call them."""
+    aliases: tuple[str, ...] = ()
+    """What else they are called."""
+    bot: bool = False
+    introduced: bool = False
+    """Whether they were made known, so that they are never forgotten."""
+    spoken: bool = False
+    keys: tuple[str, ...] = ()
+    """Other identifiers under which they have spoken: earlier or later nicks."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that they are called."""
+        return tuple(dict.fromkeys((self.name, *self.aliases, *self.keys)))
+
+
+class People:
+    """Those who have spoken in a room, the most recent last, and those who were introduced.
+
+    >>> people = People()
+    >>> people.introduce("U17", name="Hermes Bot", aliases=["hb"], bot=True).name
+    'Hermes Bot'
+    >>> people.find("hb").id
+    'U17'
+    """
+
+    def __init__(self) -> None:
+        self._people: dict[str, Person] = {}
+        """By identifier, who spoke last at the end."""
+        self._ids: dict[str, str] = {}
+        """The identifier of the person who speaks under a name now."""
+        self._exact: dict[str, list[str]] = {}
+        self._loose: dict[str, list[str]] = {}
+        """By a name without its tail, or the first word of several: identifiers."""
+        self._first_words: dict[str, list[str]] = {}
+        """Names of several words, by the first."""
+        self._unspaced: Counter[str] = Counter()
+        """Names in scripts without spaces, which may stand anywhere."""
+        self._sorted: list[str] = []
+        self._parts: Counter[str] = Counter()
+        self._spoken = 0
+
+    def __len__(self) -> int:
+        return len(self._people)
+
+    def __iter__(self) -> Iterable[Person]:  # type: ignore[override]
+        return iter(self._people.values())
+
+    @property
+    def spoken(self) -> int:
+        """How many of them have spoken."""
+        return self._spoken
+
+    def introduce(
+        self, id: str, *, name: str | None = None, aliases: Iterable[str] = (), bot: bool = False
+    ) -> Person:
+        """Make somebody known who may not have spoken, by all their names."""
+        person = self._person(id)
+        person.introduced = True
+        person.bot = person.bot or bot
+        self._call(person, name or person.name, (*person.aliases, *aliases))
+        return person
+
+    def hear(self, id: str, *, name: str | None = None, bot: bool = False) -> Person:
+        """Somebody speaks."""
+        person = self._person(id)
+        person.bot = person.bot or bot
+        if name is not None and shown_name(name) != person.name:
+            self._call(person, name, person.aliases)
+        del self._people[person.id]
+        self._people[person.id] = person
+        if not person.spoken:
+            person.spoken = True
+            self._spoken += 1
+            if self._spoken > REMEMBERED:
+                self._forget_one()
+        return person
+
+    def rename(self, old: str, new: str) -> None:
+        """Somebody is called differently from now on, and speaks under the new name. They stay who they are."""
+        person = self._people.get(self._ids.get(old, old)) or self.find(old)
+        if person is None or old == new or not new.strip():
+            return
+        aliases = (*person.aliases, person.name)
+        if new not in person.keys and new != person.id:
+            person.keys = (*person.keys, new)[-_MOST_KEYS:]
+        self._ids[new] = person.id
+        self._call(person, new, aliases[-_MOST_KEYS:])
+
+    def id_of(self, key: str) -> str:
+        """The identifier of whoever speaks under a name or an identifier, known or not."""
+        return self._ids.get(key, key)
+
+    def get(self, id: str) -> Person | None:
+        """Whoever has an identifier."""
+        return self._people.get(self._ids.get(id, id))
+
+    def name_of(self, id: str) -> str:
+        """What people call whoever has an identifier."""
+        person = self.get(id)
+        return shown_name(id) if person is None else person.name
+
+    def find(self, name: str) -> Person | None:
+        """Who is called so, or has that identifier: exactly, else in any case of letters, the latest first."""
+        bare = name.removeprefix("@")
+        for each in (name, bare):
+            person = self.get(each)
+            if person is not None:
+                return person
+        found = self._exact.get(normalized(bare), [])
+        same = [id for id in found if bare in self._people[id].names]
+        return self._latest(same or found)
+
+    def called(self, name: str) -> tuple[str, ...]:
+        """Identifiers of those who are called so, in normalized letters; by a nick's beginning if nobody is.
+
+        >>> people = People()
+        >>> people.hear("noor_").id, people.called("noor"), people.called("noo")
+        ('noor_', ('noor_',), ())
+        """
+        found = self._exact.get(name)
+        if not found:
+            found = self._loose.get(name)
+        if not found:
+            trimmed = name.rstrip(_TAIL)
+            found = self._exact.get(trimmed) if len(trimmed) >= 3 else None
+        return tuple(found or ())
+
+    def meant(self, name: str) -> tuple[str, ...]:
+        """Those whose long name begins so, or differs by one typing error, where only one fits."""
+        found: set[str] = set()
+        if len(name) >= _SHORTEST_PREFIX:
+            at = bisect_left(self._sorted, name)
+            while at < len(self._sorted) and self._sorted[at].startswith(name):
+                found.update(self._exact.get(self._sorted[at], ()))
+                at += 1
+        if not found and len(name) >= _SHORTEST_TYPED:
+            for known in self._sorted:
+                if abs(len(known) - len(name)) <= 1 and one_slip(name, known):
+                    found.update(self._exact[known])
+        return tuple(found) if len(found) == 1 else ()
+
+    def long_names(self, first_word: str) -> list[str]:
+        """Normalized names of several words that begin with a word, the longest first."""
+        return self._first_words.get(first_word, [])
+
+    @property
+    def unspaced(self) -> Iterable[str]:
+        """Normalized names in scripts without spaces."""
+        return self._unspaced
+
+    def is_name(self, word: str) -> bool:
+        """Whether a lower-cased word is, or is part of, somebody's name."""
+        return word in self._parts
+
+    def state(self) -> list[dict[str, Any]]:
+        """Everybody, as JSON can hold it."""
+        return [
+            {
+                "id": person.id, "name": person.name, "aliases": list(person.aliases), "bot": person.bot,
+                "introduced": person.introduced, "spoken": person.spoken, "keys": list(person.keys),
+            }
+            for person in self._people.values()
+        ]  # fmt: skip
+
+    def resume(self, state: Iterable[dict[str, Any]]) -> None:
+        """Go on where `state` was."""
+        for each in state:
+            id, name, bot = str(each["id"]), str(each["name"]), bool(each["bot"])
+            person = self._person(id)
+            person.bot, person.introduced, person.spoken = bot, bool(each["introduced"]), bool(each["spoken"])
+            person.keys = tuple(map(str, each["keys"]))
+            self._spoken += person.spoken
+            for key in person.keys:
+                self._ids[key] = id
+            self._call(person, name, tuple(map(str, each["aliases"])))
+
+    # -- inside
+
+    def _person(self, key: str) -> Person:
+        id = self._ids.get(key, key)
+        person = self._people.get(id)
+        if person is None:
+            # The identifier itself is a name only as long as there is no other.
+            person = self._people[id] = Person(id, shown_name(id))
+            self._index(person)
+        return person
+
+    def _call(self, person: Person, name: str, aliases: Iterable[str]) -> None:
+        self._index(person, forget=True)
+        person.name = shown_name(name)
+        shown = (shown_name(alias) for alias in aliases)
+        person.aliases = tuple(dict.fromkeys(alias for alias in shown if alias and alias != person.name))
+        self._index(person)
+
+    def _latest(self, ids: Iterable[str]) -> Person | None:
+        wanted = set(ids)
+        if not wanted:
+            return None
+        if len(wanted) == 1:
+            return self._people[wanted.pop()]
+        return next(person for person in reversed(self._people.values()) if person.id in wanted)
+
+    def _index(self, person: Person, *, forget: bool = False) -> None:
+        for name in person.names:
+            plain = normalized(name)
+            if not plain:
+                continue
+            self._set(self._exact, plain, person.id, forget=forget)
+            several = plain.split()
+            trimmed = plain.rstrip(_TAIL)
+            for loose in {several[0] if several else plain, trimmed} - {plain}:
+                if len(loose) >= 3 or (len(several) > 1 and len(loose) >= 2):
+                    self._set(self._loose, loose, person.id, forget=forget)
+            if len(several) > 1:
+                self._set(self._first_words, several[0], plain, forget=forget)
+                self._first_words.get(several[0], []).sort(key=len, reverse=True)
+            if not plain.isascii() and not plain[0].isascii():
+                self._unspaced[plain] += -1 if forget else 1
+                if not self._unspaced[plain]:
+                    del self._unspaced[plain]
+            place = bisect_left(self._sorted, plain)
+            there = place < len(self._sorted) and self._sorted[place] == plain
+            if plain in self._exact and not there:
+                insort(self._sorted, plain)
+            elif plain not in self._exact and there:
+                del self._sorted[place]
+            for part in name_parts(name):
+                self._parts[part] += -1 if forget else 1
+                if not self._parts[part]:
+                    del self._parts[part]
+
+    @staticmethod
+    def _set(index: dict[str, list[str]], key: str, value: str, *, forget: bool) -> None:
+        found = index.setdefault(key, [])
+        if not forget:
+            if value not in found:
+                found.append(value)
+        elif value in found:
+            found.remove(value)
+        if not found:
+            index.pop(key, None)
+
+    def _forget_one(self) -> None:
+        for person in self._people.values():
+            if person.spoken:
+                break
+        person.spoken = False
+        self._spoken -= 1
+        if not person.introduced:
+            self._index(person, forget=True)
+            del self._people[person.id]
+            for key in person.keys:
+                if self._ids.get(key) == person.id:
+                    del self._ids[key]
+
+
+_MOST_KEYS = 20
+"""Earlier names of one person that are remembered."""
+
+
+def one_slip(typed: str, name: str) -> bool:
+    """Whether two words differ by one letter left out, doubled, replaced, or by two exchanged.
+
+    >>> one_slip("hermsebot", "hermesbot"), one_slip("hermsbot", "hermesbot"), one_slip("hermit", "hermes")
+    (True, True, False)
+    """
+    if typed == name:
+        return True
+    start = next((at for at, (a, b) in enumerate(zip(typed, name, strict=False)) if a != b), -1)
+    if start < 0:
+        return abs(len(typed) - len(name)) == 1
+    a, b = typed[start:], name[start:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
