@@ -5,13 +5,16 @@ Memory is bounded: of those who speak, the ones who have been silent longest are
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from towhom.hearing.words import normalized, words
+import regex
+
+from towhom.hearing.words import NO_SPACES, normalized, words
 
 REMEMBERED = 1000
 """People who are known by name: more than speak in a day of the busiest channels."""
@@ -19,9 +22,17 @@ LONGEST_NAME = 200
 """Characters of a name that count."""
 _TAIL = "_`^|-~0123456789"
 """What people put behind a nick when it is taken, or when they are away."""
+_SHORTEST_LOOSE = 3
+"""Letters of a nick without its tail."""
 _SHORTEST_PREFIX = 4
 _SHORTEST_TYPED = 6
 """Letters of a name in which one typing error is forgiven."""
+_MOST_KEYS = 20
+"""Earlier names of one person that are remembered."""
+_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
+_ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
+"""Scripts in which a name may have a word directly before or after it."""
+_HANGUL_NAME = regex.compile(r"\p{Hangul}{3}")
 
 
 def name_parts(name: str) -> set[str]:
@@ -41,6 +52,32 @@ def shown_name(name: str) -> str:
     """
     plain = "".join(character for character in name[:LONGEST_NAME] if character.isprintable())
     return plain.strip() or name[:LONGEST_NAME]
+
+
+def folded(name: str) -> str:
+    """A normalized name without accents and the like, as people type it who are in a hurry.
+
+    >>> folded("josé"), folded("алёна"), folded("أحمد") == folded("احمد")
+    ('jose', 'алена', True)
+    """
+    if name.isascii():
+        return name
+    apart = unicodedata.normalize("NFKD", name)
+    return unicodedata.normalize("NFC", "".join(each for each in apart if not unicodedata.combining(each)))
+
+
+def _short_forms(plain: str) -> set[str]:
+    """What somebody may be called by those who do not write a whole name; folded."""
+    several = plain.split()
+    found = {folded(plain), plain.translate(_SPELT_OUT)}
+    trimmed = folded(plain.rstrip(_TAIL))
+    if len(trimmed) >= _SHORTEST_LOOSE:
+        found.add(trimmed)
+    if len(several) > 1 and len(several[0]) > 1:
+        found.add(folded(several[0]))
+    if _HANGUL_NAME.fullmatch(plain):
+        found.add(plain[1:])  # without the family name
+    return found - {plain, ""}
 
 
 @dataclass(slots=True)
@@ -85,8 +122,8 @@ class People:
         """By a name without its tail, or the first word of several: identifiers."""
         self._first_words: dict[str, list[str]] = {}
         """Names of several words, by the first."""
-        self._unspaced: Counter[str] = Counter()
-        """Names in scripts without spaces, which may stand anywhere."""
+        self._attached: Counter[str] = Counter()
+        """Names in scripts whose words are not set apart, or have endings attached."""
         self._sorted: list[str] = []
         self._parts: Counter[str] = Counter()
         self._spoken = 0
@@ -94,7 +131,7 @@ class People:
     def __len__(self) -> int:
         return len(self._people)
 
-    def __iter__(self) -> Iterable[Person]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Person]:
         return iter(self._people.values())
 
     @property
@@ -169,12 +206,11 @@ class People:
         >>> people.hear("noor_").id, people.called("noor"), people.called("noo")
         ('noor_', ('noor_',), ())
         """
-        found = self._exact.get(name)
+        found = self._exact.get(name) or self._loose.get(folded(name))
         if not found:
-            found = self._loose.get(name)
-        if not found:
-            trimmed = name.rstrip(_TAIL)
-            found = self._exact.get(trimmed) if len(trimmed) >= 3 else None
+            trimmed = folded(name.rstrip(_TAIL))
+            if trimmed != name and len(trimmed) >= _SHORTEST_LOOSE:
+                found = self._exact.get(trimmed) or self._loose.get(trimmed)
         return tuple(found or ())
 
     def meant(self, name: str) -> tuple[str, ...]:
@@ -191,14 +227,19 @@ class People:
                     found.update(self._exact[known])
         return tuple(found) if len(found) == 1 else ()
 
+    def latest(self, ids: Iterable[str]) -> str | None:
+        """Which of some identifiers is that of who spoke last, or was introduced last."""
+        person = self._latest(ids)
+        return None if person is None else person.id
+
     def long_names(self, first_word: str) -> list[str]:
         """Normalized names of several words that begin with a word, the longest first."""
         return self._first_words.get(first_word, [])
 
     @property
-    def unspaced(self) -> Iterable[str]:
-        """Normalized names in scripts without spaces."""
-        return self._unspaced
+    def attached(self) -> Iterable[str]:
+        """Normalized names that may have a word directly before or after them: those of Chinese, say."""
+        return self._attached
 
     def is_name(self, word: str) -> bool:
         """Whether a lower-cased word is, or is part of, somebody's name."""
@@ -258,18 +299,16 @@ class People:
             if not plain:
                 continue
             self._set(self._exact, plain, person.id, forget=forget)
+            forms = _short_forms(plain)
+            for loose in forms:
+                self._set(self._loose, loose, person.id, forget=forget)
             several = plain.split()
-            trimmed = plain.rstrip(_TAIL)
-            for loose in {several[0] if several else plain, trimmed} - {plain}:
-                if len(loose) >= 3 or (len(several) > 1 and len(loose) >= 2):
-                    self._set(self._loose, loose, person.id, forget=forget)
             if len(several) > 1:
                 self._set(self._first_words, several[0], plain, forget=forget)
                 self._first_words.get(several[0], []).sort(key=len, reverse=True)
-            if not plain.isascii() and not plain[0].isascii():
-                self._unspaced[plain] += -1 if forget else 1
-                if not self._unspaced[plain]:
-                    del self._unspaced[plain]
+            for form in (plain, *forms):
+                if not form.isascii() and _ATTACHED.search(form):
+                    self._count(self._attached, form, forget=forget)
             place = bisect_left(self._sorted, plain)
             there = place < len(self._sorted) and self._sorted[place] == plain
             if plain in self._exact and not there:
@@ -277,9 +316,13 @@ class People:
             elif plain not in self._exact and there:
                 del self._sorted[place]
             for part in name_parts(name):
-                self._parts[part] += -1 if forget else 1
-                if not self._parts[part]:
-                    del self._parts[part]
+                self._count(self._parts, part, forget=forget)
+
+    @staticmethod
+    def _count(counts: Counter[str], key: str, *, forget: bool) -> None:
+        counts[key] += -1 if forget else 1
+        if counts[key] <= 0:
+            del counts[key]
 
     @staticmethod
     def _set(index: dict[str, list[str]], key: str, value: str, *, forget: bool) -> None:
@@ -304,10 +347,6 @@ class People:
             for key in person.keys:
                 if self._ids.get(key) == person.id:
                     del self._ids[key]
-
-
-_MOST_KEYS = 20
-"""Earlier names of one person that are remembered."""
 
 
 def one_slip(typed: str, name: str) -> bool:

@@ -1,0 +1,159 @@
+"""Words that tell whether a name is called or talked about, in many languages; `languages.toml` lists them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import regex
+
+LATIN = ("en", "de", "es", "pt", "fr", "tr")
+"""Languages that are told apart by their words, since they share a script; the first is the default."""
+_SCRIPTS = {
+    "ja": r"[\p{Hiragana}\p{Katakana}]",
+    "ko": r"\p{Hangul}",
+    "zh": r"\p{Han}",
+    "th": r"\p{Thai}",
+    "ar": r"\p{Arabic}",
+    "he": r"\p{Hebrew}",
+    "ru": r"\p{Cyrillic}",
+    "hi": r"\p{Devanagari}",
+}
+_SCRIPT = regex.compile("|".join(f"(?P<{language}>{script})" for language, script in _SCRIPTS.items()))
+_WORD = regex.compile(r"[\p{L}\p{M}']+")
+_PLAIN = 1.5
+"""Words of a language that make it plain."""
+_UNSPACED = frozenset({"ja", "zh", "th"})
+
+
+class Phrases:
+    """Phrases that are looked for at the end or at the start of a text, the longest first.
+
+    Args:
+        phrases: Normalized.
+        spaced: Whether a phrase must end where a word ends.
+    """
+
+    def __init__(self, phrases: Iterable[str], *, spaced: bool) -> None:
+        self.all = frozenset(phrases)
+        self._lengths = sorted({len(phrase) for phrase in self.all}, reverse=True)
+        self._spaced = spaced
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.all
+
+    def ending(self, text: str) -> int:
+        """How many characters of the end of a text are such a phrase."""
+        for length in self._lengths:
+            if text[-length:] in self.all and length <= len(text):
+                before = text[-length - 1 : -length]
+                if not (self._spaced and _is_letter(before) and _is_letter(text[-length])):
+                    return length
+        return 0
+
+    def starting(self, text: str) -> int:
+        """How many characters of the start of a text are such a phrase."""
+        for length in self._lengths:
+            if text[:length] in self.all and length <= len(text):
+                after = text[length : length + 1]
+                if not (self._spaced and _is_letter(after) and _is_letter(text[length - 1])):
+                    return length
+        return 0
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+@dataclass(frozen=True)
+class Language:
+    """What `languages.toml` says of one language, ready to be looked for."""
+
+    code: str
+    spaced: bool
+    """Whether words are set apart by spaces."""
+    greeting: Phrases
+    filler: Phrases
+    you: Phrases
+    request: Phrases
+    third: Phrases
+    before: Phrases
+    vocative: Phrases
+    honorific: Phrases
+    everybody: Phrases
+    anybody: Phrases
+    joins: Phrases
+    about: Phrases
+    asks: Phrases
+    common: frozenset[str]
+
+
+@cache
+def languages() -> dict[str, Language]:
+    """All that there are, by their codes."""
+    listed = tomllib.loads((files("towhom.hearing") / "languages.toml").read_text("utf-8"))
+    return {code: _language(code, lists) for code, lists in listed.items()}
+
+
+def _language(code: str, lists: dict[str, list[str]]) -> Language:
+    spaced = code not in _UNSPACED
+    kinds = {
+        kind: Phrases(lists[kind], spaced=spaced)
+        for kind in (
+            "greeting", "filler", "you", "request", "third", "before", "vocative", "honorific",
+            "everybody", "anybody", "about", "asks",
+        )
+    }  # fmt: skip
+    joins = Phrases(lists["and"], spaced=spaced)
+    return Language(code, spaced, joins=joins, common=frozenset(lists["common"]), **kinds)
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """Words that stand in front of a message without being a name: fillers, greetings, function words."""
+    return frozenset().union(
+        *(each.filler.all | each.greeting.all | each.common for each in languages().values())
+    )
+
+
+@cache
+def fillers() -> frozenset[str]:
+    """Words that stand in front of a message, a comma after them, and mean nothing."""
+    return frozenset().union(*(each.filler.all | each.greeting.all for each in languages().values()))
+
+
+def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
+    """The languages that a normalized text may be in, the likeliest first.
+
+    Args:
+        text: Without the names in it, if that is possible.
+        usual: The language of most messages of the room, for texts that could be anything.
+
+    >>> [each.code for each in languages_of("wer kommt mit?")], [each.code for each in languages_of("帮我看看")]
+    (['de'], ['zh', 'en'])
+    """
+    known = languages()
+    if not text.isascii():
+        scripts = {found.lastgroup for found in _SCRIPT.finditer(text)} - {None}
+        if scripts:
+            first = [code for code in _SCRIPTS if code in scripts]
+            if "ja" in scripts:
+                first = ["ja", *(code for code in first if code not in ("ja", "zh"))]
+            return tuple(known[code] for code in (*first, LATIN[0]))
+    counts = dict.fromkeys(LATIN, 0.0)
+    words = _WORD.findall(text)
+    for code in LATIN:
+        language = known[code]
+        counts[code] = sum(word in language.common for word in words) + 0.5 * sum(
+            word in language.filler or word in language.greeting or word in language.request for word in words
+        )
+    best = max(counts.values())
+    chosen = [code for code in LATIN if counts[code] >= best > 0]
+    if usual in LATIN and (not chosen or counts[usual] >= best - 0.5):
+        chosen = [usual, *(code for code in chosen if code != usual)]
+    if not chosen or (best < _PLAIN and LATIN[0] not in chosen):
+        chosen.append(LATIN[0])
+    return tuple(known[code] for code in chosen)
