@@ -22,6 +22,10 @@ class Kind(StrEnum):
     """`speaker` is called `text` from now on."""
     DAY = "day"
     """A new day begins, at `time`: where one document ends and the next starts."""
+    EDIT = "edit"
+    """The message `id` says `text` from now on."""
+    DELETE = "delete"
+    """The message `id` is taken back."""
 
 
 _EPOCH = datetime(1970, 1, 1)
@@ -38,15 +42,19 @@ class Message:
     """One line of a chat: who said what, and to whom if that is known.
 
     Args:
-        speaker: Name of the sender, as the log shows it.
+        speaker: Who says it: their name as the log shows it, or the platform's identifier of them, which may be
+            a whole number.
         text: What was said, without the addressee's name in front of it if there was one.
-        addressee: Name of the person addressed, or None for nobody in particular.
+        addressee: The person addressed, as in `speaker`, or None for nobody in particular.
         time: When; naive if the log does not say in which time zone.
         id: The platform's identifier, if it has one.
         reply_to: The identifier of the message that this one answers, if the platform says so.
         kind: What sort of line it is.
         channel: The room, where one log holds several.
         line: Where it stood in its file (line or record, from 0). Not part of equality.
+        name: What people call the speaker, if `speaker` is an identifier.
+        mentions: Those whom the platform marks as mentioned, as in `speaker`.
+        bot: Whether the platform says that the speaker is a program.
 
     >>> Message("ada", "the tests are green", addressee="grace")
     Message('ada', 'the tests are green', addressee='grace')
@@ -61,13 +69,33 @@ class Message:
     kind: Kind = Kind.MESSAGE
     channel: str | None = None
     line: int | None = field(default=None, compare=False)
+    name: str | None = None
+    mentions: tuple[str, ...] = ()
+    bot: bool = False
+
+    def __post_init__(self) -> None:
+        # Many platforms number people and messages. Not a loop: this runs for every message of a log.
+        if type(self.speaker) is int:
+            object.__setattr__(self, "speaker", str(self.speaker))
+        if type(self.addressee) is int:
+            object.__setattr__(self, "addressee", str(self.addressee))
+        if type(self.id) is int:
+            object.__setattr__(self, "id", str(self.id))
+        if type(self.reply_to) is int:
+            object.__setattr__(self, "reply_to", str(self.reply_to))
+        if self.mentions:
+            object.__setattr__(self, "mentions", tuple(map(str, self.mentions)))
 
     def __repr__(self) -> str:
         shown = [repr(self.speaker), repr(self.text)]
-        for name in ("addressee", "time", "id", "reply_to", "channel", "line"):
+        for name in ("addressee", "time", "id", "reply_to", "channel", "line", "name"):
             value = getattr(self, name)
             if value is not None:
                 shown.append(f"{name}={value!r}")
+        if self.mentions:
+            shown.append(f"mentions={self.mentions!r}")
+        if self.bot:
+            shown.append("bot=True")
         if self.kind is not Kind.MESSAGE:
             shown.append(f"kind={self.kind.value!r}")
         return f"Message({', '.join(shown)})"

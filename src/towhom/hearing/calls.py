@@ -17,7 +17,14 @@ from typing import NamedTuple
 
 import regex
 
-from towhom.hearing.languages import Language, Phrases, fillers, languages_of, ordinary_words
+from towhom.hearing.languages import (
+    Language,
+    Phrases,
+    fillers,
+    languages_of,
+    may_call_everybody,
+    ordinary_words,
+)
 from towhom.hearing.people import People
 from towhom.hearing.words import EMOJI, NO_SPACES, SHORTCODE, normalized
 
@@ -105,6 +112,8 @@ class Calls:
     """Where the text begins after a name in front, in the normalized text."""
     stranger: bool = False
     """Whether somebody seems to be named in front who is not known."""
+    language: str | None = None
+    """The code of the language, where it was looked at."""
 
 
 @dataclass(slots=True)
@@ -137,6 +146,7 @@ _COMMA_AFTER = regex.compile(r"\s*(?:[,;.!?)]|-+\s|$)")
 _LIST = regex.compile(r"\s*(?:[,/&+]\s*)?@?\s*")
 _FRONT_WORD = regex.compile(r"\s*@?([\w\[\]{}\\`^|-]{3,}):\s+\S")
 _ENGLISH_THIRD = regex.compile(r"[\p{L}]{3,}(?:s|ed)\b(?!\s+(?:me|us|my)\b)")
+_FIRST_PERSON = frozenset({"i", "im", "my", "we", "here", "there", "sorry", "ich", "mein", "wir", "yo", "mi", "je"})
 _NOT_THIRD = frozenset({"this", "yes", "plus", "as", "pass", "press", "address", "access", "process", "discuss",
                         "guess", "miss", "cross", "less", "focus", "https", "feed", "need", "seed", "speed",
                         "embed", "bless", "dismiss", "always", "perhaps", "besides", "thanks", "sometimes",
@@ -171,20 +181,21 @@ def listen(
     [('about', False)]
     """
     plain = normalized(text)
-    places = list(_names(plain, people, marked))
+    places = list(_names(plain, people, ordinary))
     found = Calls()
     if not places:
-        if "@" in plain or not plain.isascii() or len(plain) < _LONGEST_EVERYBODY or _may_call_all(plain):
-            found.everybody = _calls_everybody(plain, languages_of(plain, usual))
+        if may_call_everybody(plain[:_HEAD]):
+            spoken = languages_of(plain, usual)
+            found.everybody, found.language = _calls_everybody(plain, spoken), spoken[0].code
         if not found.everybody:
             found.stranger = _FRONT_WORD.match(plain) is not None
         found.calls = [Call(who, Manner.MENTION, SURE[Manner.MENTION]) for who in marked if who != speaker]
         return found
-    around = _without(plain, places)
-    judge = _Judge(plain, places, languages_of(around, usual), ordinary)
+    judge = _Judge(plain, places, languages_of(_without(plain, places), usual), ordinary)
+    found.language = judge.languages[0].code
     manners = judge.manners()
     found.rest = judge.rest(manners)
-    found.everybody = _calls_everybody(plain, judge.languages)
+    found.everybody = may_call_everybody(plain[:_HEAD]) and _calls_everybody(plain, judge.languages)
     best: dict[str, Call] = {}
     for place, manner in zip(places, manners, strict=True):
         if place.loosely and manner is Manner.ABOUT:
@@ -200,12 +211,8 @@ def listen(
     return found
 
 
-_LONGEST_EVERYBODY = 60
-
-
-def _may_call_all(plain: str) -> bool:
-    head = plain[:_LONGEST_EVERYBODY]
-    return "all" in head or "every" in head or "guys" in head or "folks" in head or not head.isascii()
+_HEAD = 80
+"""Characters in which everybody is called, if at all."""
 
 
 def _without(plain: str, places: Sequence[_Place]) -> str:
@@ -235,7 +242,7 @@ _LATEST = 0.7
 """How likely, of several people with one name, who spoke last is meant."""
 
 
-def _names(plain: str, people: People, marked: Sequence[str]) -> Iterator[_Place]:
+def _names(plain: str, people: People, ordinary: Callable[[str], bool]) -> Iterator[_Place]:
     """Where names stand, in order, none within another."""
     taken = 0
     attached = _attached_names(plain, people) if not plain.isascii() else {}
@@ -250,7 +257,7 @@ def _names(plain: str, people: People, marked: Sequence[str]) -> Iterator[_Place
             yield _Place(start, start + len(name), people.called(name), name, at)
             taken = start + len(name)
             continue
-        place = _name_in(chunks[start], plain, people)
+        place = _name_in(chunks[start], plain, people, ordinary)
         if place is not None:
             yield place
             taken = place.end
@@ -267,31 +274,41 @@ def _attached_names(plain: str, people: People) -> dict[int, str]:
     return found
 
 
-def _name_in(chunk: regex.Match[str], plain: str, people: People) -> _Place | None:
+def _name_in(
+    chunk: regex.Match[str], plain: str, people: People, ordinary: Callable[[str], bool]
+) -> _Place | None:
     text, start = chunk[0], chunk.start()
     who = people.called(text)
     if who:
         return _long_or(plain, start, people) or _Place(start, start + len(text), who, text, _at(plain, start))
-    bare = text.lstrip(_OPENING)
+    bare = text.lstrip(_OPENING) if text[0] in _OPENING else text
     start += len(text) - len(bare)
     long = _long_or(plain, start, people)
     if long is not None:
         return long
     at = "@" in text[: len(text) - len(bare)] or _at(plain, start)
-    for word in dict.fromkeys((bare, bare.rstrip(_CLOSING), bare.partition("'")[0], bare.partition("-")[0])):
-        who = people.called(word) if word else ()
-        if who:
-            return _Place(start, start + len(word), who, word, at)
+    if bare is not text or not bare.isalnum():
+        closed = bare.rstrip(_CLOSING)
+        for word in dict.fromkeys((bare, closed, bare.partition("'")[0], bare.partition("-")[0])):
+            who = people.called(word) if word else ()
+            if who:
+                return _Place(start, start + len(word), who, word, at)
     word = bare.rstrip(_CLOSING)
+    if word[:1] in _AND and people.called(word[1:]):
+        return _Place(start + 1, start + len(word), people.called(word[1:]), word[1:], at)
+    if len(word) < _SHORTEST_GUESS or not (at or _is_expected(plain, start, start + len(word))):
+        return None
     # A prefix or a typing error is looked for only where a name is likely.
-    if len(word) >= _SHORTEST_GUESS and (at or _is_expected(plain, start, start + len(word))):
-        who = people.meant(word)
-        if who:
-            return _Place(start, start + len(word), who, word, at, loosely=True)
-    return None
+    set_off = at or plain[start + len(word) : start + len(word) + 1] in (":", ",")
+    if word in ordinary_words() or (ordinary(word) and not set_off):
+        return None
+    who = people.meant(word, slips=set_off)
+    return _Place(start, start + len(word), who, word, at, loosely=True) if who else None
 
 
 _SHORTEST_GUESS = 4
+_AND = ("و", "ו")
+"""What joins two words in Arabic and Hebrew is attached to the second."""
 
 
 def _at(plain: str, start: int) -> bool:
@@ -380,15 +397,18 @@ class _Judge:
         before, after = plain[: place.start].rstrip("@"), plain[self._ends[last] :]
         after = regex.sub(r"^[\"')\]*_`>]+(?=[\s,:;!?]|$)", "", after)
         opened = before.rstrip("\"'([*_`<").rstrip()
-        lead, greeted, particle = self._lead(opened, first)
+        lead, greeted, particle, sentence = self._lead(opened, first)
         honored = self._ends[last] > self._places[last].end
         if self._possessive(after, honored=honored):
             return Manner.ABOUT
         at = place.at
-        separated = _SEPARATOR.match(after) is not None
+        third, request = self._follows(after)
+        # Where words are not set apart, a space is a separator.
+        spaced_off = not self.languages[0].spaced and after[:1].isspace() and third <= request
+        separated = spaced_off or _SEPARATOR.match(after) is not None
         alone = _MARKS.fullmatch(after) is not None
         in_front = not lead
-        filler = place.word in fillers() and not at
+        filler = not at and self._is_filler(place.word)
         if in_front:
             return self._in_front(
                 place, after, at=at, separated=separated, alone=alone, greeted=greeted, particle=particle,
@@ -397,7 +417,7 @@ class _Judge:
             )  # fmt: skip
         return self._inside(
             opened, after, at=at, greeted=greeted, particle=particle, ordinary=ordinary, filler=filler,
-            honored=honored,
+            honored=honored, sentence=sentence,
         )  # fmt: skip
 
     def _in_front(
@@ -437,28 +457,27 @@ class _Judge:
 
     def _inside(
         self, before: str, after: str, *, at: bool, greeted: bool, particle: bool, ordinary: bool,
-        filler: bool, honored: bool,
+        filler: bool, honored: bool, sentence: bool,
     ) -> Manner:  # fmt: skip
         talked_about = self._precedes(before)
         at_end = self._only_fillers(after)
         third, request = self._follows(after)
         comma = _COMMA_BEFORE.search(before) is not None
         if at:
-            if comma or _SENTENCE_END.search(before):
+            if comma or sentence:
                 return Manner.MENTION
             return Manner.ABOUT if talked_about or (third > request and not at_end) else Manner.MENTION_INSIDE
         if filler and not (comma and at_end and "?" in after):
             return Manner.ABOUT
         if particle:
             return Manner.VOCATIVE
-        if at_end and _SENTENCE_END.search(before):
+        if at_end and sentence:
             return Manner.VOCATIVE
         if comma and (at_end or (_COMMA_AFTER.match(after) and third <= request)):
             return Manner.VOCATIVE
         if greeted and third <= request:
             return Manner.GREETING
-        starts_clause = comma or _SENTENCE_END.search(before) is not None
-        if starts_clause and not ordinary:
+        if (comma or sentence) and not ordinary:
             separated = _SEPARATOR.match(after) is not None
             if separated and third <= request:
                 return Manner.VOCATIVE
@@ -468,30 +487,33 @@ class _Judge:
         if at_end and not talked_about and not ordinary:
             if honored:
                 return Manner.VOCATIVE
-            set_off = self.languages[0].spaced or before != self._plain[: len(before) + 1].rstrip("@")
-            asked = self._you or "?" in self._plain or self._begins_with_request()
+            spaced = self.languages[0].spaced
+            set_off = spaced or self._plain[len(before) : len(before) + 1].isspace() or self._asks(before)
+            asked = not spaced or self._you or "?" in self._plain or self._begins_with_request()
             return Manner.END if set_off and asked else Manner.ABOUT
         return Manner.ABOUT
 
-    def _lead(self, before: str, first: int) -> tuple[str, bool, bool]:
-        """What stands before a name, without fillers and greetings; whether it is greeted, or called so."""
+    def _lead(self, before: str, first: int) -> tuple[str, bool, bool, bool]:
+        """What stands before a name, without fillers and greetings.
+
+        Also whether the name is greeted, has a particle that calls, and whether it starts a sentence.
+        """
         greeted = particle = False
-        rest = before
-        touching, closed = True, False
+        rest, touching, closed = before, True, False
         while rest:
             bare = rest.rstrip()
             marks = _MARKS_BEFORE.search(bare)
             bare = bare[: marks.start()] if marks else bare
             if len(bare) < len(rest.rstrip()):
-                if touching and _SENTENCE_END.search(rest) and bare and not self._is_lead(bare):
-                    return bare, False, particle
+                if _SENTENCE_END.search(rest) and bare and not self._is_lead(bare):
+                    return bare, greeted, particle, True
                 rest = bare
                 continue
             step = 0
             for language in self.languages:
                 vocative = language.vocative.ending(bare) if touching else 0
-                greeting = language.greeting.ending(bare)
-                step = max(vocative, greeting, language.filler.ending(bare))
+                greeting = _ending(language.greeting, bare)
+                step = max(vocative, greeting, _ending(language.filler, bare))
                 if step:
                     greeted = greeted or (greeting == step and not closed)
                     particle = particle or (vocative == step and greeting < step)
@@ -499,12 +521,12 @@ class _Judge:
             if not step:
                 name = next((p for p in self._places[:first] if p.end == len(bare)), None)
                 if name is None:
-                    return bare, greeted, particle
+                    return bare, greeted, particle, False
                 step = len(bare) - name.start
                 closed = True  # what stands before another name is said to that one
             rest = bare[:-step]
             touching = False
-        return "", greeted, particle
+        return "", greeted, particle, True
 
     def _is_lead(self, text: str) -> bool:
         """Whether a text is nothing but fillers and greetings."""
@@ -556,6 +578,9 @@ class _Judge:
                 return False
             rest = rest[step:]
 
+    def _asks(self, before: str) -> bool:
+        return any(each.asks.ending(before) for each in self.languages)
+
     def _is_polite(self) -> bool:
         """Whether somebody is asked for something at the end: `prends du lait stp`."""
         rest = self._plain.rstrip(" .!?")
@@ -563,6 +588,9 @@ class _Judge:
 
     def _begins_with_request(self) -> bool:
         start = self._plain.lstrip()
+        first = regex.match(r"[\p{L}\p{M}]+", start)
+        if first is not None and first[0] in _FIRST_PERSON:
+            return False
         return any(each.request.starting(start) for each in self.languages)
 
     def _after_honorific(self, place: _Place) -> int:
@@ -584,7 +612,11 @@ class _Judge:
         return best
 
     def _is_ordinary(self, place: _Place) -> bool:
-        return place.word in ordinary_words() or self._ordinary(place.word)
+        word = place.word
+        return self._ordinary(word) or self._is_filler(word) or any(word in each.common for each in self.languages)
+
+    def _is_filler(self, word: str) -> bool:
+        return any(word in each.filler or word in each.greeting for each in self.languages)
 
     def _is_quoted(self, place: _Place) -> bool:
         """Whether a name is in a quotation of more than itself, in code, or in a link."""
@@ -597,7 +629,7 @@ class _Judge:
                 inside = before.rpartition(mark)[2] + after.partition(mark)[0]
                 if inside.strip(" @"):
                     return True
-        return "://" in before.rpartition(" ")[2] or "/" in (before[-1:], after[:1])
+        return "://" in before.rpartition(" ")[2] or (not place.at and "/" in (before[-1:], after[:1]))
 
     def _joined(self, one: int, other: int) -> str | None:
         """What stands between two names, if they are a list: `, `, ` and `, or nothing."""
@@ -605,6 +637,8 @@ class _Judge:
         if _LIST.fullmatch(between):
             return between
         word = between.strip(" ,@")
+        if word in _AND:
+            return between
         return between if any(word in each.joins for each in self.languages) else None
 
     def _last_of_list(self, first: int) -> int:
@@ -619,6 +653,13 @@ class _Judge:
             return True
         after = self._plain[self._ends[last] :]
         if _SEPARATOR.match(after) or _MARKS.fullmatch(after):
+            return True
+        if self._ends[last] > self._places[last].end and not after[:1].isalpha():
+            return True  # an honorific sets them off
+        if not self.languages[0].spaced and after[:1].isspace():
+            return True
+        third, _ = self._follows(after)
+        if any(each.you.starting(after.lstrip()) for each in self.languages) and not third:
             return True
         joined = self._joined(last - 1, last) or ""
         return any(character.isalpha() for character in joined) and manner is not Manner.ABOUT
@@ -639,6 +680,16 @@ class _Judge:
         )
 
 
+def _ending(phrases: Phrases, text: str) -> int:
+    """How many characters of the end of a text are a phrase, or one with a letter drawn out: `heyyy`."""
+    found = phrases.ending(text)
+    if found or len(text) < 3 or not text[-1] == text[-2] == text[-3]:
+        return found
+    short = text.rstrip(text[-1]) + text[-1]
+    found = phrases.ending(short)
+    return found + len(text) - len(short) if found else 0
+
+
 _UNSPACED_PHRASE = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 _HONOUR = regex.compile(r"さん|くん|ちゃん|様|さま|先生|님|씨|-\w+")
 
@@ -657,7 +708,8 @@ def _calls_everybody(plain: str, languages: tuple[Language, ...]) -> bool:
                 after = rest[length:]
                 word = after.lstrip()
                 greets = language.greeting.starting(word) > 0
-                if greeted or greets or regex.match(r"\s*(?:[,:;!.-]|$)", after):
+                plainly = language.code != "en" and not language.third.starting(word)
+                if greeted or greets or plainly or regex.match(r"\s*(?:[,:;!.-]|$)", after):
                     return True
             step = max(language.greeting.starting(rest), language.filler.starting(rest))
             if not step:

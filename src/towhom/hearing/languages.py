@@ -125,6 +125,28 @@ def fillers() -> frozenset[str]:
     return frozenset().union(*(each.filler.all | each.greeting.all for each in languages().values()))
 
 
+@cache
+def _everybody() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Words that call everybody, and phrases of scripts that have no spaces."""
+    spaced: set[str] = set()
+    unspaced: list[str] = []
+    for language in languages().values():
+        for phrase in language.everybody.all:
+            if language.spaced:
+                spaced.add(phrase.split()[0])
+            else:
+                unspaced.append(phrase)
+    return frozenset(spaced), tuple(unspaced)
+
+
+def may_call_everybody(head: str) -> bool:
+    """Whether the start of a normalized text has anything in it that calls everybody; quick."""
+    spaced, unspaced = _everybody()
+    if "@" in head or any(word.strip(",.:;!?") in spaced for word in head.split()):
+        return True
+    return not head.isascii() and any(phrase in head for phrase in unspaced)
+
+
 def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
     """The languages that a normalized text may be in, the likeliest first.
 

@@ -32,6 +32,7 @@ _MOST_KEYS = 20
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
 _ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 """Scripts in which a name may have a word directly before or after it."""
+_RUSSIAN_NAME = regex.compile(r"\p{Cyrillic}{3,}[ая]")
 _HANGUL_NAME = regex.compile(r"\p{Hangul}{3}")
 
 
@@ -77,6 +78,8 @@ def _short_forms(plain: str) -> set[str]:
         found.add(folded(several[0]))
     if _HANGUL_NAME.fullmatch(plain):
         found.add(plain[1:])  # without the family name
+    if _RUSSIAN_NAME.fullmatch(plain):
+        found.add(folded(plain[:-1]))  # as friends call each other
     return found - {plain, ""}
 
 
@@ -213,15 +216,15 @@ class People:
                 found = self._exact.get(trimmed) or self._loose.get(trimmed)
         return tuple(found or ())
 
-    def meant(self, name: str) -> tuple[str, ...]:
-        """Those whose long name begins so, or differs by one typing error, where only one fits."""
+    def meant(self, name: str, *, slips: bool = True) -> tuple[str, ...]:
+        """Those whose long name begins so, or (`slips`) differs by one typing error, where only one fits."""
         found: set[str] = set()
         if len(name) >= _SHORTEST_PREFIX:
             at = bisect_left(self._sorted, name)
             while at < len(self._sorted) and self._sorted[at].startswith(name):
                 found.update(self._exact.get(self._sorted[at], ()))
                 at += 1
-        if not found and len(name) >= _SHORTEST_TYPED:
+        if slips and not found and len(name) >= _SHORTEST_TYPED:
             for known in self._sorted:
                 if abs(len(known) - len(name)) <= 1 and one_slip(name, known):
                     found.update(self._exact[known])

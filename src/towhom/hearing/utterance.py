@@ -1,0 +1,346 @@
+"""What is heard of a message: who says it, whom it calls, what it is made of. What every task reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.chat import Kind, Message, seconds_since_1970
+from towhom.hearing.calls import SURE, Call, Calls, Manner, listen
+from towhom.hearing.languages import languages
+from towhom.hearing.people import People, Person
+from towhom.hearing.words import asks, normalized, words
+from towhom.lexicon import Lexicon
+
+SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
+"""Kinds of lines that somebody says."""
+REACH = 100
+"""How many messages back anything counts; what is farther back never happened."""
+LONGEST = 4000
+"""Characters of a message that are read: far more than the words that a model sees."""
+CALLED = 0.5
+"""Whoever is called at least so surely is taken to be addressed."""
+SHORTEST = 3
+"""Letters of a name that is recognised inside a text."""
+NAME_LIKE = 0.7
+"""A name is recognised inside a text only if, as a word, it tells more than this."""
+_TELLING = 0.4
+"""Words with less weight than this are in every other message."""
+_IDS = 10_000
+"""So many of the last messages can be answered by their identifiers."""
+_LANGUAGES = 50
+"""Messages by which the language of a room is judged."""
+_COMMON_WORDS = 2000
+NO_TOKENS = np.zeros(0, np.int32)
+NO_PIECES = np.zeros(0, np.uint32)
+
+
+@dataclass(slots=True)
+class Utterance:
+    """A message as it is heard. People are identifiers."""
+
+    speaker: str
+    text: str
+    """What is said, without the name of who is called in front."""
+    calls: tuple[Call, ...] = ()
+    """Everybody who is named, the surest first; those talked about as well."""
+    everybody: bool = False
+    """Whether it calls everybody."""
+    stranger: bool = False
+    """Whether somebody seems to be called who is not known."""
+    time: float | None = None
+    """Seconds."""
+    id: str | None = None
+    reply_to: str | None = None
+    kind: Kind = Kind.MESSAGE
+    asks: bool = False
+    tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS, repr=False)
+    """Its words, as a model knows them."""
+    pieces: NDArray[np.uint32] = field(default_factory=lambda: NO_PIECES, repr=False)
+    """What its words are made of."""
+    names: tuple[str, ...] = ()
+    """Words of it that may be somebody's name, each once."""
+    telling: int = 0
+    """How many different words of it tell something."""
+    own: int = 0
+    """How many messages ago the speaker spoke, 0 if not within reach."""
+    called: int = 0
+    """How many messages ago the speaker was called, 0 if not within reach."""
+    gone: bool = False
+    """Whether it was taken back."""
+
+    @property
+    def addressees(self) -> tuple[str, ...]:
+        """Those who are called, the surest first."""
+        return tuple(call.who for call in self.calls if call.sure >= CALLED)
+
+    @property
+    def addressee(self) -> str | None:
+        """Who is called most surely, if anybody."""
+        return self.calls[0].who if self.calls and self.calls[0].sure >= CALLED else None
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        """Those who are named, and not called."""
+        return tuple(call.who for call in self.calls if call.sure < CALLED)
+
+    @property
+    def command(self) -> bool:
+        """Whether it looks like one for a bot."""
+        return self.text.startswith("!")
+
+    def state(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "speaker": self.speaker, "text": self.text, "calls": [list(call) for call in self.calls],
+            "everybody": self.everybody, "stranger": self.stranger, "time": self.time, "id": self.id,
+            "reply_to": self.reply_to, "kind": self.kind.value, "asks": self.asks, "own": self.own,
+            "called": self.called, "gone": self.gone, "tokens": self.tokens.tolist(),
+            "pieces": self.pieces.tolist(), "names": list(self.names), "telling": self.telling,
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Utterance:
+        """What `state` gave.
+
+        Raises:
+            LookupError, TypeError, ValueError: It did not.
+        """
+        distances = {name: _distance(state[name]) for name in ("own", "called")}
+        flags = {name: _flag(state[name]) for name in ("everybody", "stranger", "asks", "gone")}
+        return cls(
+            speaker=_text(state["speaker"]),
+            text=_text(state["text"]),
+            calls=tuple(Call(_text(who), Manner(manner), float(sure)) for who, manner, sure in state["calls"]),
+            time=None if state["time"] is None else float(state["time"]),
+            id=None if state["id"] is None else _text(state["id"]),
+            reply_to=None if state["reply_to"] is None else _text(state["reply_to"]),
+            kind=Kind(state["kind"]),
+            tokens=np.array(list(state["tokens"]), np.int32),
+            pieces=np.array(list(state["pieces"]), np.uint32),
+            names=tuple(map(_text, state["names"])),
+            telling=int(state["telling"]),
+            **distances,
+            **flags,
+        )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value
+
+
+def _flag(value: object) -> Any:
+    if not isinstance(value, bool):
+        raise TypeError(f"expected true or false, found {value!r}")
+    return value
+
+
+def _distance(value: object) -> Any:
+    if type(value) is not int or not 0 <= value <= REACH:
+        raise ValueError("there is a message that is out of reach")
+    return value
+
+
+class Ear:
+    """Hears the messages of one room. Memory is bounded.
+
+    Args:
+        lexicon: The words of the model.
+
+    >>> from towhom import load
+    >>> ear = Ear(load().lexicon)
+    >>> robo = ear.people.introduce("robo", bot=True)
+    >>> ear.hear(Message("ann", "good evening robo, is the site up?")).addressees
+    ('robo',)
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self.people = People()
+        self.count = 0
+        """Messages heard so far."""
+        self._authors: dict[str, str] = {}
+        self._spoke: dict[str, int] = {}
+        self._called: dict[str, int] = {}
+        self._languages: Counter[str] = Counter()
+
+    @property
+    def language(self) -> str | None:
+        """The code of the language that is spoken, as far as it was looked at."""
+        return max(self._languages, key=self._languages.__getitem__) if self._languages else None
+
+    def author(self, id: str | None) -> str | None:
+        """Who wrote the message with an identifier, if it is remembered."""
+        return None if id is None else self._authors.get(id)
+
+    def hear(self, message: Message) -> Utterance:
+        """The next message that is said; its speaker is known from now on."""
+        person = self.people.hear(message.speaker, name=message.name, bot=message.bot)
+        utterance = self.imagine(message)
+        utterance.own = self._since(self._spoke, person.id)
+        utterance.called = self._since(self._called, person.id)
+        self._spoke[person.id] = self.count
+        for who in utterance.addressees:
+            self._called[who] = self.count
+        if message.id is not None:
+            self._authors.pop(message.id, None)
+            self._authors[message.id] = person.id
+            if len(self._authors) > _IDS:
+                del self._authors[next(iter(self._authors))]
+        self.count += 1
+        if len(self._spoke) > 2 * len(self.people) + _LANGUAGES:
+            self._forget()
+        return utterance
+
+    def imagine(self, message: Message) -> Utterance:
+        """What would be heard of a message; nothing is remembered."""
+        speaker = self.people.id_of(message.speaker)
+        text = message.text[:LONGEST]
+        heard = self._listen(text, speaker, message)
+        calls = _with_link(heard.calls, self.author(message.reply_to), self._given(message), speaker)
+        utterance = Utterance(
+            speaker,
+            _cut(text, heard.rest),
+            calls,
+            heard.everybody,
+            heard.stranger and not calls,
+            None if message.time is None else seconds_since_1970(message.time),
+            message.id,
+            message.reply_to,
+            message.kind,
+        )
+        self._read(utterance)
+        return utterance
+
+    def rehear(self, utterance: Utterance, text: str) -> None:
+        """Hear again what was said, since it was changed, or since somebody is known by now."""
+        message = Message(utterance.speaker, text, reply_to=utterance.reply_to)
+        given = tuple(call for call in utterance.calls if call.manner is Manner.GIVEN)
+        new = self.imagine(message)
+        utterance.calls = given or new.calls
+        for name in ("text", "everybody", "stranger", "asks", "tokens", "pieces", "names", "telling"):
+            setattr(utterance, name, getattr(new, name))
+
+    def calls_newcomer(self, utterance: Utterance, newcomer: Person) -> bool:
+        """Whether somebody was named in front before they were known."""
+        if utterance.addressee is not None:
+            return False
+        start = utterance.text[: len(newcomer.name) + 2].lstrip(" @")
+        return normalized(start).startswith(normalized(newcomer.name))
+
+    def rename(self, old: str, new: str) -> None:
+        """Somebody is called differently from now on."""
+        self.people.rename(old, new)
+
+    def state(self) -> dict[str, Any]:
+        """What is known of people, as JSON can hold it."""
+        return {
+            "count": self.count,
+            "people": self.people.state(),
+            "authors": list(self._authors.items()),
+            "spoke": list(self._spoke.items()),
+            "called": list(self._called.items()),
+            "languages": dict(self._languages),
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was."""
+        self.count = int(state["count"])
+        self.people.resume(state["people"])
+        self._authors = {_text(id): _text(who) for id, who in state["authors"]}
+        self._spoke = {_text(who): int(at) for who, at in state["spoke"]}
+        self._called = {_text(who): int(at) for who, at in state["called"]}
+        self._languages = Counter({_text(code): int(n) for code, n in state["languages"].items()})
+
+    # -- inside
+
+    def _listen(self, text: str, speaker: str, message: Message) -> Calls:
+        marked = [self.people.id_of(who) for who in message.mentions]
+        heard = listen(
+            text, self.people, speaker, ordinary=self._is_ordinary, marked=marked, usual=self.language
+        )
+        if heard.language is not None:
+            self._languages[heard.language] += 1
+            if self._languages.total() > _LANGUAGES:
+                self._languages = Counter({code: n // 2 for code, n in self._languages.items() if n > 1})
+        return heard
+
+    def _is_ordinary(self, word: str) -> bool:
+        return len(word) < SHORTEST or self._lexicon.weight(word) <= NAME_LIKE
+
+    def _given(self, message: Message) -> str | None:
+        """Whom the platform, or who wrote the log, says that a message is for."""
+        if message.addressee is None:
+            return None
+        known = self.people.find(message.addressee)
+        return message.addressee if known is None else known.id
+
+    def _read(self, utterance: Utterance) -> None:
+        lexicon, is_name = self._lexicon, self.people.is_name
+        found = words(utterance.text)
+        utterance.tokens = lexicon.tokens(found, is_name)
+        utterance.pieces = lexicon.pieces(found, is_name)
+        different = dict.fromkeys(found)
+        utterance.names = tuple(
+            word
+            for word in different
+            if len(word) >= SHORTEST and not 0 < lexicon.ids.get(word, 0) <= _COMMON_WORDS
+        )
+        utterance.telling = sum(lexicon.weight(word) > _TELLING for word in different)
+        utterance.asks = asks(utterance.text, _asks_without_mark)
+
+    def _since(self, last: dict[str, int], who: str) -> int:
+        distance = self.count - last.get(who, self.count)
+        return distance if distance <= REACH else 0
+
+    def _forget(self) -> None:
+        """Those who have been silent for long."""
+        first = self.count - REACH
+        self._spoke = {who: at for who, at in self._spoke.items() if at >= first}
+        self._called = {who: at for who, at in self._called.items() if at >= first}
+
+
+def _with_link(
+    calls: Iterable[Call], author: str | None, given: str | None, speaker: str
+) -> tuple[Call, ...]:
+    """Calls of a text, and what the platform says, which is surest; those whom that leaves out are talked about."""
+    found = {call.who: call for call in calls}
+    for who, manner in ((author, Manner.REPLY), (given, Manner.GIVEN)):
+        if who is not None and who != speaker:
+            found[who] = Call(who, manner, SURE[manner])
+    return tuple(sorted(found.values(), key=lambda call: -call.sure))
+
+
+def _cut(text: str, rest: int) -> str:
+    """The text from where its normalized form has a place on."""
+    if not rest:
+        return text
+    if text.isascii():
+        return text[rest:]
+    front = normalized(text)[:rest].rstrip()
+    for place in range(1, len(text) + 1):
+        if normalized(text[:place]).rstrip() == front:
+            end = place
+            while end < len(text) and text[end].isspace():
+                end += 1
+            return text[end:]
+    return text
+
+
+def _asks_without_mark(plain: str) -> bool:
+    """Whether a text ends as questions do in some languages, or has a word that makes one."""
+    if plain.isascii():
+        return False
+    end = plain.rstrip(" .!~)\"'")
+    return any(
+        language.asks.ending(end) > 0
+        for code, language in languages().items()
+        if code in ("ja", "ko", "zh", "th")
+    )
