@@ -50,6 +50,8 @@ class Manner(StrEnum):
     """`robo restart it`: in front, nothing between."""
     END = "end"
     """`is it up robo?`: at the end, nothing between."""
+    INSIDE = "inside"
+    """Named somewhere, and nothing says whether as a call."""
     ABOUT = "about"
     """Not called: `robo keeps crashing`, `ask robo`."""
 
@@ -64,7 +66,8 @@ SURE: dict[Manner, float] = {
     Manner.MENTION_INSIDE: 0.85,
     Manner.BARE: 0.90,
     Manner.END: 0.85,
-    Manner.ABOUT: 0.0,
+    Manner.INSIDE: 0.4,
+    Manner.ABOUT: 0.2,
 }
 """How often somebody who is called in a manner is meant; docs/bot.md has the table, and how it was measured."""
 
@@ -78,9 +81,13 @@ REASONS: dict[Manner, str] = {
     Manner.MENTION_INSIDE: "{me} mentions @{who}",
     Manner.BARE: "{me} begins with the name of {who}",
     Manner.END: "{me} ends with the name of {who}",
+    Manner.INSIDE: "{me} mentions {who}",
     Manner.ABOUT: "{me} talks about {who}",
 }
 """Each manner in words."""
+
+CALLING = frozenset(Manner) - {Manner.INSIDE, Manner.ABOUT}
+"""Manners that are calls."""
 
 EVERYONE = frozenset({"@everyone", "@here", "@channel", "@all", "@room", "@everybody", "@group", "@team"})
 """How platforms call everybody."""
@@ -141,12 +148,17 @@ _CLEAN_SEPARATOR = regex.compile(r"\s*(?:->|=>|>+|[,;:]|\.{2,}|-+(?=\s))\s*")
 _MARKS = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE}|(?<![\p{{L}}])[xX]?[:;=]-?[dp)(](?![\p{{L}}]))*")
 _MARKS_BEFORE = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE})*$", regex.REVERSE)
 _SENTENCE_END = regex.compile(r"(?:[.!?;]|\n|\.{2,}|:\w+:|\p{Extended_Pictographic})[\s\"')\]]*$")
-_COMMA_BEFORE = regex.compile(r"(?:[,;:(]|\s-+|\.{2,})\s*$")
+_COMMA_BEFORE = regex.compile(r"(?:[,;:(|>]|\s-+|\.{2,})\s*$")
 _COMMA_AFTER = regex.compile(r"\s*(?:[,;.!?)]|-+\s|$)")
 _LIST = regex.compile(r"\s*(?:[,/&+]\s*)?@?\s*")
 _FRONT_WORD = regex.compile(r"\s*@?([\w\[\]{}\\`^|-]{3,}):\s+\S")
 _ENGLISH_THIRD = regex.compile(r"[\p{L}]{3,}(?:s|ed)\b(?!\s+(?:me|us|my)\b)")
-_FIRST_PERSON = frozenset({"i", "im", "my", "we", "here", "there", "sorry", "ich", "mein", "wir", "yo", "mi", "je"})
+_LAUGHS = regex.compile(
+    r"(?:k{2,}|(?:h[aeiuo]|j[aei]|ha?h|a?hah|х[аеи]|ха){2,}\p{L}?|rs(?:rs)*|5{3,}|[ㅋㅎㅠㅜ]+|w{2,}|笑+|草|x+d+|ه{2,}|ח{3,}|哈+|ฮ่า+)"
+    r"(?!\p{L})"
+)
+_WHO = frozenset({"who", "who's", "whos", "wer", "quién", "quien", "quem", "qui", "kim", "кто", "مين", "من", "מי", "किसने",
+                  "कौन"})  # fmt: skip
 _NOT_THIRD = frozenset({"this", "yes", "plus", "as", "pass", "press", "address", "access", "process", "discuss",
                         "guess", "miss", "cross", "less", "focus", "https", "feed", "need", "seed", "speed",
                         "embed", "bless", "dismiss", "always", "perhaps", "besides", "thanks", "sometimes",
@@ -159,7 +171,7 @@ def listen(
     people: People,
     speaker: str,
     *,
-    ordinary: Callable[[str], bool] = lambda word: False,
+    weight: Callable[[str], float] = lambda word: 1.0,
     marked: Sequence[str] = (),
     usual: str | None = None,
 ) -> Calls:
@@ -169,7 +181,7 @@ def listen(
         text: What is said.
         people: Who is there.
         speaker: Who says it; nobody calls themselves.
-        ordinary: Whether a lower-cased word is a common one, and no name in the middle of a text.
+        weight: How much a lower-cased word tells: 1 for one that no text has, 0 for one that all have.
         marked: Identifiers of those whom the platform marks as mentioned.
         usual: The language of the room.
 
@@ -181,7 +193,7 @@ def listen(
     [('about', False)]
     """
     plain = normalized(text)
-    places = list(_names(plain, people, ordinary))
+    places = list(_names(plain, people, weight))
     found = Calls()
     if not places:
         if may_call_everybody(plain[:_HEAD]):
@@ -191,14 +203,14 @@ def listen(
             found.stranger = _FRONT_WORD.match(plain) is not None
         found.calls = [Call(who, Manner.MENTION, SURE[Manner.MENTION]) for who in marked if who != speaker]
         return found
-    judge = _Judge(plain, places, languages_of(_without(plain, places), usual), ordinary)
+    judge = _Judge(plain, places, languages_of(_without(plain, places), usual), weight)
     found.language = judge.languages[0].code
     manners = judge.manners()
     found.rest = judge.rest(manners)
     found.everybody = may_call_everybody(plain[:_HEAD]) and _calls_everybody(plain, judge.languages)
     best: dict[str, Call] = {}
     for place, manner in zip(places, manners, strict=True):
-        if place.loosely and manner is Manner.ABOUT:
+        if place.loosely and manner not in CALLING:
             continue
         for call in _meant(place, manner, people, speaker):
             known = best.get(call.who)
@@ -226,8 +238,6 @@ def _without(plain: str, places: Sequence[_Place]) -> str:
 def _meant(place: _Place, manner: Manner, people: People, speaker: str) -> Iterator[Call]:
     """Who is meant by a name: if several have it, who spoke last, most likely."""
     whose = [who for who in place.who if who != speaker]
-    if not whose or (len(whose) < len(place.who) and manner is not Manner.ABOUT and len(place.who) > 2):
-        whose = whose or []
     if len(whose) <= 1:
         for who in whose:
             yield Call(who, manner, SURE[manner])
@@ -238,11 +248,14 @@ def _meant(place: _Place, manner: Manner, people: People, speaker: str) -> Itera
         yield Call(who, manner, SURE[manner] * share)
 
 
+COMMON = 0.7
+"""A word that tells less is a name only where it is plainly called."""
+_SHORTEST_NAME = 3
 _LATEST = 0.7
 """How likely, of several people with one name, who spoke last is meant."""
 
 
-def _names(plain: str, people: People, ordinary: Callable[[str], bool]) -> Iterator[_Place]:
+def _names(plain: str, people: People, weight: Callable[[str], float]) -> Iterator[_Place]:
     """Where names stand, in order, none within another."""
     taken = 0
     attached = _attached_names(plain, people) if not plain.isascii() else {}
@@ -257,7 +270,7 @@ def _names(plain: str, people: People, ordinary: Callable[[str], bool]) -> Itera
             yield _Place(start, start + len(name), people.called(name), name, at)
             taken = start + len(name)
             continue
-        place = _name_in(chunks[start], plain, people, ordinary)
+        place = _name_in(chunks[start], plain, people, weight)
         if place is not None:
             yield place
             taken = place.end
@@ -275,7 +288,7 @@ def _attached_names(plain: str, people: People) -> dict[int, str]:
 
 
 def _name_in(
-    chunk: regex.Match[str], plain: str, people: People, ordinary: Callable[[str], bool]
+    chunk: regex.Match[str], plain: str, people: People, weight: Callable[[str], float]
 ) -> _Place | None:
     text, start = chunk[0], chunk.start()
     who = people.called(text)
@@ -300,7 +313,7 @@ def _name_in(
         return None
     # A prefix or a typing error is looked for only where a name is likely.
     set_off = at or plain[start + len(word) : start + len(word) + 1] in (":", ",")
-    if word in ordinary_words() or (ordinary(word) and not set_off):
+    if word in ordinary_words() or (weight(word) <= COMMON and not set_off):
         return None
     who = people.meant(word, slips=set_off)
     return _Place(start, start + len(word), who, word, at, loosely=True) if who else None
@@ -342,12 +355,12 @@ class _Judge:
     """Tells of each name in a text how it is used."""
 
     def __init__(
-        self, plain: str, places: list[_Place], languages: tuple[Language, ...], ordinary: Callable[[str], bool]
+        self, plain: str, places: list[_Place], languages: tuple[Language, ...], weight: Callable[[str], float]
     ) -> None:
         self._plain = plain
         self._places = places
         self.languages = languages
-        self._ordinary = ordinary
+        self._weight = weight
         self._you = any(self._has(each.you) for each in languages)
         self._ends = [self._after_honorific(place) for place in places]
 
@@ -358,7 +371,7 @@ class _Judge:
         while at < len(self._places):
             last = self._last_of_list(at)
             together = self._manner(at, last) if last > at else Manner.ABOUT
-            if together is not Manner.ABOUT and self._is_list_called(at, last, together):
+            if together in CALLING and self._is_list_called(at, last, together):
                 found[at : last + 1] = [together] * (last + 1 - at)
             else:
                 for each in range(at, last + 1):
@@ -413,16 +426,16 @@ class _Judge:
             return self._in_front(
                 place, after, at=at, separated=separated, alone=alone, greeted=greeted, particle=particle,
                 honored=honored, ordinary=ordinary, filler=filler, called_before=called_before,
-                several=last > first,
+                several=last > first, touched=opened[-1:].isalnum(),
             )  # fmt: skip
         return self._inside(
-            opened, after, at=at, greeted=greeted, particle=particle, ordinary=ordinary, filler=filler,
+            place.word, opened, after, at=at, greeted=greeted, particle=particle, ordinary=ordinary, filler=filler,
             honored=honored, sentence=sentence,
         )  # fmt: skip
 
     def _in_front(
         self, place: _Place, after: str, *, at: bool, separated: bool, alone: bool, greeted: bool,
-        particle: bool, honored: bool, ordinary: bool, filler: bool, called_before: bool, several: bool,
+        touched: bool, particle: bool, honored: bool, ordinary: bool, filler: bool, called_before: bool, several: bool,
     ) -> Manner:  # fmt: skip
         third, request = self._follows(after)
         if at:
@@ -436,10 +449,10 @@ class _Judge:
             return Manner.GREETING if greeted else Manner.FRONT
         if particle:
             return Manner.VOCATIVE
-        if greeted and (third <= request or self._you):
+        if greeted and (third <= request or self._you or touched):
             return Manner.GREETING
         if third > request or called_before:
-            return Manner.GREETING if greeted and self._you else Manner.ABOUT
+            return Manner.ABOUT
         if honored:
             return Manner.FRONT
         if request:
@@ -456,7 +469,7 @@ class _Judge:
         return Manner.BARE if asked or self.languages[0].code == "en" else Manner.ABOUT
 
     def _inside(
-        self, before: str, after: str, *, at: bool, greeted: bool, particle: bool, ordinary: bool,
+        self, word: str, before: str, after: str, *, at: bool, greeted: bool, particle: bool, ordinary: bool,
         filler: bool, honored: bool, sentence: bool,
     ) -> Manner:  # fmt: skip
         talked_about = self._precedes(before)
@@ -468,7 +481,7 @@ class _Judge:
                 return Manner.MENTION
             return Manner.ABOUT if talked_about or (third > request and not at_end) else Manner.MENTION_INSIDE
         if filler and not (comma and at_end and "?" in after):
-            return Manner.ABOUT
+            return Manner.INSIDE
         if particle:
             return Manner.VOCATIVE
         if at_end and sentence:
@@ -483,15 +496,19 @@ class _Judge:
                 return Manner.VOCATIVE
             if request > third and (self._you or "?" in after or request > 3):
                 return Manner.BARE
-            return Manner.ABOUT
-        if at_end and not talked_about and not ordinary:
+            return Manner.ABOUT if third > request else Manner.INSIDE
+        clause_end = regex.match(r"\s*[,.!?;)]", after) is not None
+        if (at_end or clause_end) and not talked_about and not ordinary:
             if honored:
                 return Manner.VOCATIVE
             spaced = self.languages[0].spaced
             set_off = spaced or self._plain[len(before) : len(before) + 1].isspace() or self._asks(before)
-            asked = not spaced or self._you or "?" in self._plain or self._begins_with_request()
-            return Manner.END if set_off and asked else Manner.ABOUT
-        return Manner.ABOUT
+            known_word = self._weight(word) < 1.0
+            asked = self._you or "?" in self._plain
+            if self._asks_who(before) and not self._you:
+                return Manner.ABOUT
+            return Manner.END if set_off and (asked or not known_word) else Manner.INSIDE
+        return Manner.ABOUT if talked_about or third > request else Manner.INSIDE
 
     def _lead(self, before: str, first: int) -> tuple[str, bool, bool, bool]:
         """What stands before a name, without fillers and greetings.
@@ -573,6 +590,10 @@ class _Judge:
             rest = rest[marks.end() :] if marks else rest
             if not rest:
                 return True
+            laughs = _LAUGHS.match(rest)
+            if laughs:
+                rest = rest[laughs.end() :]
+                continue
             step = max(max(each.filler.starting(rest), each.greeting.starting(rest)) for each in self.languages)
             if not step:
                 return False
@@ -581,17 +602,15 @@ class _Judge:
     def _asks(self, before: str) -> bool:
         return any(each.asks.ending(before) for each in self.languages)
 
+    @staticmethod
+    def _asks_who(before: str) -> bool:
+        """Whether a text asks who did something: what follows the verb is not called."""
+        return any(word in _WHO for word in regex.findall(r"[\p{L}']+", before)[:4])
+
     def _is_polite(self) -> bool:
         """Whether somebody is asked for something at the end: `prends du lait stp`."""
         rest = self._plain.rstrip(" .!?")
         return any(each.request.ending(rest) or each.you.ending(rest) for each in self.languages)
-
-    def _begins_with_request(self) -> bool:
-        start = self._plain.lstrip()
-        first = regex.match(r"[\p{L}\p{M}]+", start)
-        if first is not None and first[0] in _FIRST_PERSON:
-            return False
-        return any(each.request.starting(start) for each in self.languages)
 
     def _after_honorific(self, place: _Place) -> int:
         """Where a name ends, with what honours it."""
@@ -613,7 +632,8 @@ class _Judge:
 
     def _is_ordinary(self, place: _Place) -> bool:
         word = place.word
-        return self._ordinary(word) or self._is_filler(word) or any(word in each.common for each in self.languages)
+        common = len(word) < _SHORTEST_NAME or self._weight(word) <= COMMON
+        return common or self._is_filler(word) or any(word in each.common for each in self.languages)
 
     def _is_filler(self, word: str) -> bool:
         return any(word in each.filler or word in each.greeting for each in self.languages)
@@ -662,11 +682,11 @@ class _Judge:
         if any(each.you.starting(after.lstrip()) for each in self.languages) and not third:
             return True
         joined = self._joined(last - 1, last) or ""
-        return any(character.isalpha() for character in joined) and manner is not Manner.ABOUT
+        return any(character.isalpha() for character in joined) and manner in CALLING
 
     @staticmethod
     def _is_called_before(found: list[Manner], at: int) -> bool:
-        return any(manner is not Manner.ABOUT for manner in found[:at])
+        return any(manner in CALLING for manner in found[:at])
 
     def _has(self, phrases: Phrases) -> bool:
         words = regex.findall(r"[\p{L}\p{M}'-]+", self._plain)

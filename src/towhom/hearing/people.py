@@ -24,6 +24,8 @@ _TAIL = "_`^|-~0123456789"
 """What people put behind a nick when it is taken, or when they are away."""
 _SHORTEST_LOOSE = 3
 """Letters of a nick without its tail."""
+_MOST_LOOSE = 2
+"""People who may be meant by a part of their name; of more, nobody is."""
 _SHORTEST_PREFIX = 4
 _SHORTEST_TYPED = 6
 """Letters of a name in which one typing error is forgiven."""
@@ -209,12 +211,16 @@ class People:
         >>> people.hear("noor_").id, people.called("noor"), people.called("noo")
         ('noor_', ('noor_',), ())
         """
-        found = self._exact.get(name) or self._loose.get(folded(name))
-        if not found:
+        found = self._exact.get(name)
+        if found:
+            return tuple(found)
+        loosely = self._loose.get(folded(name))
+        if not loosely:
             trimmed = folded(name.rstrip(_TAIL))
             if trimmed != name and len(trimmed) >= _SHORTEST_LOOSE:
-                found = self._exact.get(trimmed) or self._loose.get(trimmed)
-        return tuple(found or ())
+                loosely = self._exact.get(trimmed) or self._loose.get(trimmed)
+        # "guest" is nobody in particular where there are guest1 to guest20.
+        return tuple(loosely) if loosely and len(loosely) <= _MOST_LOOSE else ()
 
     def meant(self, name: str, *, slips: bool = True) -> tuple[str, ...]:
         """Those whose long name begins so, or (`slips`) differs by one typing error, where only one fits."""

@@ -27,8 +27,6 @@ CALLED = 0.5
 """Whoever is called at least so surely is taken to be addressed."""
 SHORTEST = 3
 """Letters of a name that is recognised inside a text."""
-NAME_LIKE = 0.7
-"""A name is recognised inside a text only if, as a word, it tells more than this."""
 _TELLING = 0.4
 """Words with less weight than this are in every other message."""
 _IDS = 10_000
@@ -264,16 +262,13 @@ class Ear:
     def _listen(self, text: str, speaker: str, message: Message) -> Calls:
         marked = [self.people.id_of(who) for who in message.mentions]
         heard = listen(
-            text, self.people, speaker, ordinary=self._is_ordinary, marked=marked, usual=self.language
+            text, self.people, speaker, weight=self._lexicon.weight, marked=marked, usual=self.language
         )
         if heard.language is not None:
             self._languages[heard.language] += 1
             if self._languages.total() > _LANGUAGES:
                 self._languages = Counter({code: n // 2 for code, n in self._languages.items() if n > 1})
         return heard
-
-    def _is_ordinary(self, word: str) -> bool:
-        return len(word) < SHORTEST or self._lexicon.weight(word) <= NAME_LIKE
 
     def _given(self, message: Message) -> str | None:
         """Whom the platform, or who wrote the log, says that a message is for."""
