@@ -18,6 +18,7 @@ from typing import NamedTuple
 import regex
 
 from towhom.hearing.languages import (
+    LATIN,
     Language,
     Phrases,
     fillers,
@@ -157,6 +158,9 @@ _LAUGHS = regex.compile(
     r"(?:k{2,}|(?:h[aeiuo]|j[aei]|ha?h|a?hah|х[аеи]|ха){2,}\p{L}?|rs(?:rs)*|5{3,}|[ㅋㅎㅠㅜ]+|w{2,}|笑+|草|x+d+|ه{2,}|ח{3,}|哈+|ฮ่า+)"
     r"(?!\p{L})"
 )
+_FIRST_PERSON = frozenset({"i", "i'm", "im", "my", "we", "here", "there", "sorry", "ich", "mein", "wir", "yo", "mi", "je",
+                           "he", "she", "they", "it's", "that's", "this", "these", "those"})  # fmt: skip
+_LONGER_THAN_WORDS = 8
 _WHO = frozenset({"who", "who's", "whos", "wer", "quién", "quien", "quem", "qui", "kim", "кто", "مين", "من", "מי", "किसने",
                   "कौन"})  # fmt: skip
 _NOT_THIRD = frozenset({"this", "yes", "plus", "as", "pass", "press", "address", "access", "process", "discuss",
@@ -503,11 +507,14 @@ class _Judge:
                 return Manner.VOCATIVE
             spaced = self.languages[0].spaced
             set_off = spaced or self._plain[len(before) : len(before) + 1].isspace() or self._asks(before)
-            known_word = self._weight(word) < 1.0
-            asked = self._you or "?" in self._plain
+            # A short name may be a word: "my french is rusty".
+            foreign = word.isascii() and self.languages[0].code not in LATIN
+            may_be_word = self._weight(word) < 1.0 or (word.isalpha() and len(word) < _LONGER_THAN_WORDS)
+            may_be_word, set_off = may_be_word and not foreign, set_off or foreign
+            asked = self._you or "?" in self._plain or self._begins_with_request()
             if self._asks_who(before) and not self._you:
                 return Manner.ABOUT
-            return Manner.END if set_off and (asked or not known_word) else Manner.INSIDE
+            return Manner.END if set_off and (asked or not may_be_word) else Manner.INSIDE
         return Manner.ABOUT if talked_about or third > request else Manner.INSIDE
 
     def _lead(self, before: str, first: int) -> tuple[str, bool, bool, bool]:
@@ -602,6 +609,13 @@ class _Judge:
     def _asks(self, before: str) -> bool:
         return any(each.asks.ending(before) for each in self.languages)
 
+    def _begins_with_request(self) -> bool:
+        start = self._plain.lstrip()
+        first = regex.match(r"[\p{L}\p{M}']+", start)
+        if first is not None and first[0] in _FIRST_PERSON:
+            return False
+        return any(each.request.starting(start) for each in self.languages)
+
     @staticmethod
     def _asks_who(before: str) -> bool:
         """Whether a text asks who did something: what follows the verb is not called."""
@@ -632,7 +646,7 @@ class _Judge:
 
     def _is_ordinary(self, place: _Place) -> bool:
         word = place.word
-        common = len(word) < _SHORTEST_NAME or self._weight(word) <= COMMON
+        common = (word.isascii() and len(word) < _SHORTEST_NAME) or self._weight(word) <= COMMON
         return common or self._is_filler(word) or any(word in each.common for each in self.languages)
 
     def _is_filler(self, word: str) -> bool:
