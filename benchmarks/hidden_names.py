@@ -25,7 +25,7 @@ from towhom.corpus import Corpus, Split
 from towhom.records import circumstances, write_record
 from towhom.threads import Placed
 from towhom.threads.baselines import BASELINES, place_by_rule
-from towhom.threads.hearing import REACH
+from towhom.hearing.utterance import REACH
 
 
 def hide(

@@ -9,7 +9,8 @@ import argparse
 from pathlib import Path
 
 from towhom.corpus import Corpus
-from towhom.corpus.vocabulary import NAME, name_parts
+from towhom.hearing.people import name_parts
+from towhom.text.vocabulary import NAME
 from towhom.records import circumstances, write_record
 
 

@@ -75,13 +75,13 @@ class Message:
 
     def __post_init__(self) -> None:
         # Many platforms number people and messages. Not a loop: this runs for every message of a log.
-        if type(self.speaker) is int:
+        if isinstance(self.speaker, int):
             object.__setattr__(self, "speaker", str(self.speaker))
-        if type(self.addressee) is int:
+        if isinstance(self.addressee, int):
             object.__setattr__(self, "addressee", str(self.addressee))
-        if type(self.id) is int:
+        if isinstance(self.id, int):
             object.__setattr__(self, "id", str(self.id))
-        if type(self.reply_to) is int:
+        if isinstance(self.reply_to, int):
             object.__setattr__(self, "reply_to", str(self.reply_to))
         if self.mentions:
             object.__setattr__(self, "mentions", tuple(map(str, self.mentions)))

@@ -9,9 +9,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.corpus.vocabulary import NAME
 from towhom.text.pieces import PIECE_WEIGHTS, pieces, pieces_of
-from towhom.text.vocabulary import UNKNOWN_ID, ModelVocabulary
+from towhom.text.vocabulary import NAME, UNKNOWN_ID, ModelVocabulary
 
 IsName = Callable[[str], bool]
 

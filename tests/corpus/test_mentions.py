@@ -11,7 +11,8 @@ import pytest
 from tests.models.chats import Said, write_corpus
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, build_corpus
 from towhom.corpus.mentions import MOST, SHORTEST, Mentions
-from towhom.corpus.vocabulary import NAME, SPECIAL
+from towhom.corpus.vocabulary import SPECIAL
+from towhom.text.vocabulary import NAME
 
 NAME_ID = SPECIAL.index(NAME)
 

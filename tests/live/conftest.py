@@ -13,7 +13,7 @@ from tests.models.chats import word_vectors
 from tests.models.systems import SIZES, neural, weights_of
 from tests.nn.conftest import one_thread as one_thread
 from towhom.chat import Message
-from towhom.corpus.vocabulary import NAME
+from towhom.text.vocabulary import NAME
 from towhom.live import Addressee, Model, Observation, Session
 from towhom.live.addressees import CANDIDATE_FEATURES, AddresseeRanker
 from towhom.persistence import SavedModel

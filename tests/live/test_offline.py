@@ -19,7 +19,7 @@ from tests.models.systems import NEURAL, RECURRENT
 from towhom.batching import NOBODY, Batcher
 from towhom.chat import Message
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, build_corpus
-from towhom.corpus.vocabulary import NAME
+from towhom.text.vocabulary import NAME
 from towhom.evaluation.evaluator import evaluate
 from towhom.live import Model, Selection, Session
 from towhom.persistence import SavedModel

@@ -94,9 +94,7 @@ def _naive(model: Model) -> Callable[[Session, str, list[str]], object]:
     selector = model.saved.model
 
     def ask(session: Session, responder: str, texts: list[str]) -> object:
-        drafts = [session._said(responder, text, None, None) for text in texts]
-        questions = session._questions(responder, drafts)[0]
-        return selector.score_many(questions)
+        return selector.score_many(session.question(responder, texts)[0])
 
     return ask
 

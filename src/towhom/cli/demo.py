@@ -44,7 +44,7 @@ def demo(responder: str | None, svg: str | None) -> None:
                 observations.append(session.observe(message))
                 console.print(observation_line(observations[-1], colours), soft_wrap=True)
     console.print()
-    names = sorted(session.people.names)
+    names = sorted(session.people.speakers)
     if responder is None:
         responder = _ask(names)
     if responder not in names:

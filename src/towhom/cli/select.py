@@ -54,7 +54,7 @@ def select(
     if not candidates:
         raise click.UsageError("there is nothing to select from; give --candidate TEXT or --candidates FILE")
     session = _session_after(log, model, format, strict, keep, channel)
-    if responder not in session.people.names and not new:
+    if responder not in session.people.speakers and not new:
         close = session.closest_names(responder)
         hint = f"did you mean {' or '.join(close)}?" if close else "add --new if they are about to join"
         raise SessionError(f"{log}: nobody called {responder} speaks in it; {hint}")

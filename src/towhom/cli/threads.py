@@ -18,7 +18,7 @@ from towhom.cli.show import Palette
 from towhom.errors import LogError
 from towhom.readers import Report, find_logs
 from towhom.threads import Placed
-from towhom.threads.hearing import SPOKEN
+from towhom.hearing.utterance import SPOKEN
 
 _FIELDS = ("file", "line", "replies_to", "thread", "probability", "kind", "time", "channel", "speaker",
            "addressee", "text")  # fmt: skip

@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.addressing import resolve_addressees
+from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.corpus.candidates import document_generator, draw_candidates
 from towhom.readers import Document, Report

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus.document import DocumentColumns, numbering
-from towhom.text.tokenizer import tokenize
+from towhom.hearing.people import name_parts
+from towhom.text.vocabulary import NAME, UNKNOWN
 
-UNKNOWN, NAME = "<unknown>", "<name>"
 SPECIAL = (UNKNOWN, NAME)
 """The first words of every vocabulary, ids 0 and 1."""
 NAME_ID = SPECIAL.index(NAME)
@@ -28,15 +28,6 @@ MAX_WORDS = 2_000_000
 _MIN_DOCUMENTS = 10
 _MIN_SHARE = 0.1
 _MIN_USES_PER_ADDRESS = 10
-
-
-def name_parts(name: str) -> set[str]:
-    """The words that give a name away: the whole of it, and the words that it is made of.
-
-    >>> sorted(name_parts("Ada Lovelace"))
-    ['ada', 'ada lovelace', 'lovelace']
-    """
-    return {name.lower(), *(word for word in tokenize(name) if len(word) > 1 and word.isalnum())}
 
 
 class WordCounter:

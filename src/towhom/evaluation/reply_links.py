@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from towhom.addressing import resolve_addressees
+from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Kind, Message
 from towhom.errors import LogError
 from towhom.readers import Report, find_logs

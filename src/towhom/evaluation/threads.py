@@ -21,7 +21,7 @@ from towhom.evaluation.calibration import reliability
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.extras import require
 from towhom.threads import Placed
-from towhom.threads.hearing import SPOKEN
+from towhom.hearing.utterance import SPOKEN
 
 Links = Mapping[int, frozenset[int]]
 """By line, the lines that it answers; its own if it starts a conversation."""

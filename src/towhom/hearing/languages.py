@@ -10,6 +10,8 @@ from importlib.resources import files
 
 import regex
 
+from towhom.hearing.words import NO_SPACES
+
 LATIN = ("en", "de", "es", "pt", "fr", "tr")
 """Languages that are told apart by their words, since they share a script; the first is the default."""
 _SCRIPTS = {
@@ -26,6 +28,7 @@ _SCRIPT = regex.compile("|".join(f"(?P<{language}>{script})" for language, scrip
 _WORD = regex.compile(r"[\p{L}\p{M}']+")
 _PLAIN = 1.5
 """Words of a language that make it plain."""
+_ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 _UNSPACED = frozenset({"ja", "zh", "th"})
 
 
@@ -39,6 +42,10 @@ class Phrases:
 
     def __init__(self, phrases: Iterable[str], *, spaced: bool) -> None:
         self.all = frozenset(phrases)
+        self.several = tuple(phrase for phrase in self.all if " " in phrase)
+        """Those of several words."""
+        self.attached = tuple(phrase for phrase in self.all if _ATTACHED.search(phrase))
+        """Those of scripts whose words are not set apart, or have endings attached."""
         self._lengths = sorted({len(phrase) for phrase in self.all}, reverse=True)
         self._spaced = spaced
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import regex
 
 from towhom.hearing.words import NO_SPACES, normalized, words
+from towhom.text.tokenizer import tokenize
 
 REMEMBERED = 1000
 """People who are known by name: more than speak in a day of the busiest channels."""
@@ -38,13 +39,17 @@ _RUSSIAN_NAME = regex.compile(r"\p{Cyrillic}{3,}[ая]")
 _HANGUL_NAME = regex.compile(r"\p{Hangul}{3}")
 
 
-def name_parts(name: str) -> set[str]:
+def name_parts(name: str, split: Callable[[str], list[str]] = tokenize) -> set[str]:
     """The words that give a name away: the whole of it, and the words that it is made of.
+
+    Args:
+        name: Whose parts are wanted.
+        split: Into words; by default, as the protocol does it.
 
     >>> sorted(name_parts("Ada Lovelace"))
     ['ada', 'ada lovelace', 'lovelace']
     """
-    return {name.lower(), *(word for word in words(name) if len(word) > 1 and word.isalnum())}
+    return {name.lower(), *(word for word in split(name) if len(word) > 1 and word.isalnum())}
 
 
 def shown_name(name: str) -> str:
@@ -144,6 +149,23 @@ class People:
         """How many of them have spoken."""
         return self._spoken
 
+    @property
+    def speakers(self) -> list[str]:
+        """The names of those who have spoken, the latest last."""
+        return [person.name for person in self._people.values() if person.spoken]
+
+    @property
+    def introduced(self) -> list[Person]:
+        """Those who were introduced."""
+        return [person for person in self._people.values() if person.introduced]
+
+    def only_other(self, speaker: str) -> str | None:
+        """Whoever was introduced, if nobody but they and the speaker is known."""
+        if len(self._people) != 2:
+            return None
+        other = next((person for person in self._people.values() if person.id != speaker), None)
+        return other.id if other is not None and other.introduced else None
+
     def introduce(
         self, id: str, *, name: str | None = None, aliases: Iterable[str] = (), bot: bool = False
     ) -> Person:
@@ -236,6 +258,11 @@ class People:
                     found.update(self._exact[known])
         return tuple(found) if len(found) == 1 else ()
 
+    def spoken_as(self, word: str) -> str | None:
+        """The identifier of who has spoken and is called exactly so, in lower-cased letters; the latest of several."""
+        spoken = [id for id in self._exact.get(word, ()) if self._people[id].spoken]
+        return self.latest(spoken) if spoken else None
+
     def latest(self, ids: Iterable[str]) -> str | None:
         """Which of some identifiers is that of who spoke last, or was introduced last."""
         person = self._latest(ids)
@@ -324,7 +351,7 @@ class People:
                 insort(self._sorted, plain)
             elif plain not in self._exact and there:
                 del self._sorted[place]
-            for part in name_parts(name):
+            for part in name_parts(name, words):
                 self._count(self._parts, part, forget=forget)
 
     @staticmethod

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.chat import Kind, Message, seconds_since_1970
-from towhom.hearing.calls import SURE, Call, Calls, Manner, listen
-from towhom.hearing.languages import languages
-from towhom.hearing.people import People, Person
+from towhom.hearing.calls import Call, Calls, listen
+from towhom.hearing.manners import SURE, Manner
+from towhom.hearing.people import People
 from towhom.hearing.words import asks, normalized, words
 from towhom.lexicon import Lexicon
 
@@ -72,20 +72,24 @@ class Utterance:
     gone: bool = False
     """Whether it was taken back."""
 
-    @property
-    def addressees(self) -> tuple[str, ...]:
-        """Those who are called, the surest first."""
-        return tuple(call.who for call in self.calls if call.sure >= CALLED)
+    addressees: tuple[str, ...] = field(init=False, default=())
+    """Those who are called, the surest first."""
+    mentions: tuple[str, ...] = field(init=False, default=())
+    """Those who are named, and not called."""
+
+    def __post_init__(self) -> None:
+        self.hear_calls(self.calls)
+
+    def hear_calls(self, calls: tuple[Call, ...]) -> None:
+        """These are named in it, and nobody else."""
+        self.calls = calls
+        self.addressees = tuple(call.who for call in calls if call.sure >= CALLED)
+        self.mentions = tuple(call.who for call in calls if call.sure < CALLED)
 
     @property
     def addressee(self) -> str | None:
         """Who is called most surely, if anybody."""
-        return self.calls[0].who if self.calls and self.calls[0].sure >= CALLED else None
-
-    @property
-    def mentions(self) -> tuple[str, ...]:
-        """Those who are named, and not called."""
-        return tuple(call.who for call in self.calls if call.sure < CALLED)
+        return self.addressees[0] if self.addressees else None
 
     @property
     def command(self) -> bool:
@@ -214,7 +218,7 @@ class Ear:
             message.reply_to,
             message.kind,
         )
-        self._read(utterance)
+        self.read(utterance)
         return utterance
 
     def rehear(self, utterance: Utterance, text: str) -> None:
@@ -222,16 +226,20 @@ class Ear:
         message = Message(utterance.speaker, text, reply_to=utterance.reply_to)
         given = tuple(call for call in utterance.calls if call.manner is Manner.GIVEN)
         new = self.imagine(message)
-        utterance.calls = given or new.calls
+        utterance.hear_calls(given or new.calls)
         for name in ("text", "everybody", "stranger", "asks", "tokens", "pieces", "names", "telling"):
             setattr(utterance, name, getattr(new, name))
 
-    def calls_newcomer(self, utterance: Utterance, newcomer: Person) -> bool:
-        """Whether somebody was named in front before they were known."""
-        if utterance.addressee is not None:
-            return False
-        start = utterance.text[: len(newcomer.name) + 2].lstrip(" @")
-        return normalized(start).startswith(normalized(newcomer.name))
+    def meet(self, newcomer: str, earlier: Iterable[Utterance]) -> list[Utterance]:
+        """Hear again what named somebody in front before they were known; returns what has changed."""
+        name = normalized(self.people.name_of(newcomer))
+        changed = []
+        for utterance in earlier:
+            start = utterance.text[: len(name) + 2].lstrip(" @")
+            if utterance.addressee is None and normalized(start).startswith(name):
+                self.rehear(utterance, utterance.text)
+                changed.append(utterance)
+        return changed
 
     def rename(self, old: str, new: str) -> None:
         """Somebody is called differently from now on."""
@@ -277,7 +285,8 @@ class Ear:
         known = self.people.find(message.addressee)
         return message.addressee if known is None else known.id
 
-    def _read(self, utterance: Utterance) -> None:
+    def read(self, utterance: Utterance) -> None:
+        """Find the words of a text, as the model knows them."""
         lexicon, is_name = self._lexicon, self.people.is_name
         found = words(utterance.text)
         utterance.tokens = lexicon.tokens(found, is_name)
@@ -289,7 +298,7 @@ class Ear:
             if len(word) >= SHORTEST and not 0 < lexicon.ids.get(word, 0) <= _COMMON_WORDS
         )
         utterance.telling = sum(lexicon.weight(word) > _TELLING for word in different)
-        utterance.asks = asks(utterance.text, _asks_without_mark)
+        utterance.asks = asks(utterance.text)
 
     def _since(self, last: dict[str, int], who: str) -> int:
         distance = self.count - last.get(who, self.count)
@@ -327,15 +336,3 @@ def _cut(text: str, rest: int) -> str:
                 end += 1
             return text[end:]
     return text
-
-
-def _asks_without_mark(plain: str) -> bool:
-    """Whether a text ends as questions do in some languages, or has a word that makes one."""
-    if plain.isascii():
-        return False
-    end = plain.rstrip(" .!~)\"'")
-    return any(
-        language.asks.ending(end) > 0
-        for code, language in languages().items()
-        if code in ("ja", "ko", "zh", "th")
-    )

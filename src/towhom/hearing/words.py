@@ -53,6 +53,13 @@ _LONGEST = 64
 _ASKS = regex.compile(r"\?(?=$|[\s\"')\]!?.,:;]|[^\p{ASCII}])")
 
 
+# Particles that make a question at the end of a sentence, where writers leave out the mark.
+_ASKS_WITHOUT = regex.compile(
+    r"(?:(?:です|ます|ません|でしょう|だろう|の)か|かな|かしら|っけ|[吗嗎呢]|습니까|ㅂ니까|나요|까요?|인가요|는지요?|(?:ไหม|มั้ย|หรือเปล่า|รึเปล่า|หรือยัง)(?:คะ|ครับ)?"
+    r"|(?<=\s)(?:mi|mı|mu|mü)(?:sin|sın|sun|sün|yim|yım|yiz|yız)?)[\s.!~。)\"']*$"
+)
+
+
 def normalized(text: str) -> str:
     """A text in lower case and plain forms, so that what people read as the same is the same.
 
@@ -94,20 +101,16 @@ def words(text: str) -> list[str]:
     return found
 
 
-def asks(text: str, endings: Callable[[str], bool] | None = None) -> bool:
-    """Whether a text has a question in it: a question mark of any script that is not part of a link.
+def asks(text: str) -> bool:
+    """Whether a text asks: it has a question mark of any script that is not part of a link, or ends as questions do.
 
-    Args:
-        text: What was said.
-        endings: Whether a normalized text asks without a mark, as languages may.
-
-    >>> asks("is it up?"), asks("動きますか？"), asks("see http://a.org/page?id=3")
+    >>> asks("is it up?"), asks("動きますか"), asks("see http://a.org/page?id=3")
     (True, True, False)
     """
     plain = normalized(text)
     if "?" in plain and _ASKS.search(plain) is not None:
         return True
-    return endings is not None and endings(plain)
+    return not plain.isascii() and _ASKS_WITHOUT.search(plain) is not None
 
 
 def _phrases(run: str, *, japanese: bool) -> list[str]:

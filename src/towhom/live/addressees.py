@@ -17,40 +17,37 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from towhom.hearing.manners import Manner
+from towhom.hearing.utterance import Utterance
+from towhom.text.pieces import PIECE_WEIGHTS
+
 REACH = 50
 """How many messages back is looked for who may be meant."""
 
 _FAR = 5.0
 """The logarithmic distance of what is out of reach."""
+_TELLING = 0.4
+"""Pieces with less weight than this are in every other message."""
 
 Array = NDArray[np.float32]
-NO_TOKENS = np.zeros(0, np.int32)
-NO_PIECES = np.zeros(0, np.uint32)
 
 
 @dataclass(slots=True)
-class Said:
-    """A message, as far as later ones need it."""
+class Turn:
+    """A message as it was heard, and what a session makes of it."""
 
-    speaker: str
-    text: str
-    addressee: str | None
-    """Who is named outright, if anybody."""
-    time: float | None
-    """Seconds."""
-    tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS)
-    """Its words as the model knows them, and"""
-    state: Array | None = None
-    """its embedding, and"""
-    pieces: NDArray[np.uint32] = field(default_factory=lambda: NO_PIECES)
-    """what its words are made of, if the model wants it, while it is in the model's context."""
-    names: tuple[str, ...] = ()
-    """Words of it that may be somebody's name, each once."""
-    words: tuple[str, ...] = ()
-    """Those that tell something, each once."""
-    question: bool = False
+    utterance: Utterance
+    embedding: Array | None = None
+    """While it is in the model's context."""
+    pieces: frozenset[int] = frozenset()
+    """What its words are made of."""
     meant: dict[str | None, float] = field(default_factory=dict)
     """How likely it is for whom; only those who are likely."""
+
+    @classmethod
+    def of(cls, utterance: Utterance) -> Turn:
+        """What was just heard."""
+        return cls(utterance, pieces=frozenset(utterance.pieces.tolist()))
 
 
 class ModelScores(NamedTuple):
@@ -61,7 +58,7 @@ class ModelScores(NamedTuple):
 
 
 @dataclass(slots=True)
-class Person:
+class Candidate:
     """What the messages within reach say of somebody who may be meant; distances in messages, 0 for never."""
 
     name: str
@@ -69,7 +66,7 @@ class Person:
     """Since they spoke."""
     order: int = 0
     """1 for who spoke last, 2 for the one before, and so on."""
-    last: Said | None = None
+    last: Turn | None = None
     """What they said last."""
     recent: int = 0
     """How many of the last ten messages are theirs."""
@@ -89,15 +86,19 @@ class Person:
 class Situation:
     """A message that is about to be said, and what there was before it."""
 
-    new: Said
+    new: Utterance
     model: Mapping[str, ModelScores]
     """Of those in the model's context."""
+    called: Collection[str]
+    """Who is called outright."""
     mentioned: Collection[str]
-    """Who is mentioned somewhere in the text."""
-    people: dict[str, Person] = field(default_factory=dict)
+    """Who is named, and not called."""
+    talked_about: Collection[str]
+    """Who of them is talked about."""
+    people: dict[str, Candidate] = field(default_factory=dict)
     spoke: int = 0
     """How many of them have spoken."""
-    my_last: Said | None = None
+    my_last: Turn | None = None
     my_distance: int = 0
     """Since the speaker spoke."""
     addressed_me: str | None = None
@@ -106,11 +107,20 @@ class Situation:
     """Of the model's odds."""
 
 
-def _since(earlier: Said | None, new: Said) -> float:
+def _since(earlier: Turn | None, new: Utterance) -> float:
     """How long ago, in logarithmic seconds; 1 if it is not known. A clock may go backwards."""
-    if earlier is None or earlier.time is None or new.time is None:
+    if earlier is None or earlier.utterance.time is None or new.time is None:
         return 1.0
-    return log1p(max(new.time - earlier.time, 0.0)) / 5
+    return log1p(max(new.time - earlier.utterance.time, 0.0)) / 5
+
+
+def _names(turn: Turn | None, who: str) -> bool:
+    """Whether a message calls somebody."""
+    return turn is not None and who in turn.utterance.addressees
+
+
+def _asks(turn: Turn | None) -> bool:
+    return turn is not None and turn.utterance.asks
 
 
 def _nearness(scale: float) -> list[float]:
@@ -121,9 +131,10 @@ def _nearness(scale: float) -> list[float]:
 _NEAR_5, _NEAR_8, _NEAR_20 = map(_nearness, (5, 8, 20))
 
 
-CANDIDATE_FEATURES: dict[str, Callable[[Person, Situation], float]] = {
-    "named": lambda who, now: who.name == now.new.addressee,
+CANDIDATE_FEATURES: dict[str, Callable[[Candidate, Situation], float]] = {
+    "called": lambda who, now: who.name in now.called,
     "mentioned": lambda who, now: who.name in now.mentioned,
+    "talked about": lambda who, now: who.name in now.talked_about,
     "in the context": lambda who, now: who.name in now.model,
     "model": lambda who, now: now.model[who.name].before if who.name in now.model else 0.0,
     "model, given the text": lambda who, now: now.model[who.name].given if who.name in now.model else 0.0,
@@ -136,26 +147,26 @@ CANDIDATE_FEATURES: dict[str, Callable[[Person, Situation], float]] = {
     "named me": lambda who, now: who.to_me > 0,
     "named me, nearness": lambda who, now: _NEAR_5[who.to_me],
     "named me last of all": lambda who, now: who.name == now.addressed_me,
-    "last message names me": lambda who, now: who.last is not None and who.last.addressee == now.new.speaker,
+    "last message names me": lambda who, now: _names(who.last, now.new.speaker),
     "last message names another": lambda who, now: (
-        who.last is not None and who.last.addressee not in (None, now.new.speaker)
+        who.last is not None
+        and who.last.utterance.addressee is not None
+        and not _names(who.last, now.new.speaker)
     ),
     "I named them": lambda who, now: who.from_me > 0,
     "I named them, nearness": lambda who, now: _NEAR_5[who.from_me],
-    "my last message names them": lambda who, now: (
-        now.my_last is not None and now.my_last.addressee == who.name
-    ),
+    "my last message names them": lambda who, now: _names(now.my_last, who.name),
     "my last message meant them": lambda who, now: (
         now.my_last.meant.get(who.name, 0.0) * _NEAR_20[now.my_distance] if now.my_last else 0.0
     ),
     "last message meant me": lambda who, now: who.last.meant.get(now.new.speaker, 0.0) if who.last else 0.0,
     "meant me, nearness": lambda who, now: who.meant_me,
-    "last message asks": lambda who, now: who.last is not None and who.last.question,
+    "last message asks": lambda who, now: _asks(who.last),
     "last message asks the room": lambda who, now: (
-        who.last is not None and who.last.question and who.last.addressee is None
+        who.last is not None and _asks(who.last) and who.last.utterance.addressee is None
     ),
-    "common words": lambda who, now: who.common,
-    "common words, last message": lambda who, now: who.common_last,
+    "in common": lambda who, now: who.common,
+    "in common, last message": lambda who, now: who.common_last,
     "time since": lambda who, now: _since(who.last, now.new),
     "I spoke since": lambda who, now: 0 < now.my_distance < who.distance,
     "spoke since I did": lambda who, now: 0 < who.distance < now.my_distance,
@@ -164,22 +175,23 @@ CANDIDATE_FEATURES: dict[str, Callable[[Person, Situation], float]] = {
 """What is known of somebody who may be meant, as numbers of the order of 1."""
 
 MESSAGE_FEATURES: dict[str, Callable[[Situation], float]] = {
-    "asks": lambda now: now.new.question,
-    "telling words": lambda now: log1p(len(now.new.words)),
+    "asks": lambda now: now.new.asks,
+    "telling words": lambda now: log1p(now.new.telling),
     "I have spoken": lambda now: now.my_last is not None,
     "distance of my last": lambda now: log1p(now.my_distance) if now.my_distance else _FAR,
-    "my last asks": lambda now: now.my_last is not None and now.my_last.question,
+    "my last asks": lambda now: _asks(now.my_last),
     "my last meant nobody": lambda now: (
         now.my_last.meant.get(None, 0.0) * _NEAR_20[now.my_distance] if now.my_last else 0.0
     ),
-    "somebody is named": lambda now: now.new.addressee is not None,
+    "somebody is called": lambda now: bool(now.called),
     "somebody is mentioned": lambda now: bool(now.mentioned),
+    "everybody is called": lambda now: now.new.everybody,
     "time since my last": lambda now: _since(now.my_last, now.new),
     "the time is known": lambda now: now.new.time is not None,
     "candidates": lambda now: len(now.people) / 10,
     "I am the previous speaker": lambda now: now.my_distance == 1,
     "somebody named me": lambda now: now.addressed_me is not None,
-    "most common words": lambda now: max((who.common for who in now.people.values()), default=0.0),
+    "most in common": lambda now: max((who.common for who in now.people.values()), default=0.0),
     "best of the model": lambda now: max((each.given for each in now.model.values()), default=0.0),
 }
 """What is known of the message, whoever may be meant."""
@@ -196,13 +208,12 @@ class Features(NamedTuple):
 
 
 def features(
-    past: Sequence[Said],
-    new: Said,
+    past: Sequence[Turn],
+    new: Turn,
     *,
     model: Mapping[str, ModelScores],
-    mentioned: Collection[str],
     others: Iterable[str] = (),
-    weight: Mapping[str, float],
+    weight: NDArray[np.float32],
 ) -> Features:
     """What is known about a new message.
 
@@ -210,24 +221,20 @@ def features(
         past: The messages before it, the latest last.
         new: The message.
         model: What the model makes of those in its context.
-        mentioned: Who is mentioned somewhere in the text.
         others: Who else may be meant, though they have not spoken.
-        weight: What it tells that two messages have a word in common.
+        weight: (`PIECE_WEIGHTS`,) What it tells that two messages have a piece in common.
     """
-    now = Situation(new, model, mentioned)
-    words = frozenset(new.words)
-    for distance, said in enumerate(islice(reversed(past), REACH), 1):
-        if said.speaker == new.speaker:
-            _look_at_mine(now, distance, said)
+    utterance = new.utterance
+    about = {call.who for call in utterance.calls if call.manner is Manner.ABOUT}
+    now = Situation(utterance, model, utterance.addressees, utterance.mentions, about)
+    for distance, turn in enumerate(islice(reversed(past), REACH), 1):
+        if turn.utterance.speaker == utterance.speaker:
+            _look_at_mine(now, distance, turn)
         else:
-            shared = 0.0
-            if not words.isdisjoint(said.words):
-                shared = sum(weight.get(word, 1.0) for word in said.words if word in words)
-            _look_at_theirs(now, distance, said, shared)
-    named = () if new.addressee is None else (new.addressee,)
-    for name in (*others, *mentioned, *named):
-        if name != new.speaker:
-            now.people.setdefault(name, Person(name))
+            _look_at_theirs(now, distance, turn, _shared(new, turn, weight))
+    for name in (*others, *now.mentioned, *now.called):
+        if name != utterance.speaker:
+            now.people.setdefault(name, Candidate(name))
     now.total = sum(exp(each.given) for each in model.values())
     rows = [[each(who, now) for each in CANDIDATE_FEATURES.values()] for who in now.people.values()]
     return Features(
@@ -237,29 +244,39 @@ def features(
     )
 
 
-def _look_at_mine(now: Situation, distance: int, said: Said) -> None:
+def _shared(one: Turn, other: Turn, weight: NDArray[np.float32]) -> float:
+    """How much it tells what two messages have in common."""
+    if one.pieces.isdisjoint(other.pieces):
+        return 0.0
+    common = np.fromiter(one.pieces & other.pieces, np.uint32)
+    weights = weight[common & np.uint32(PIECE_WEIGHTS - 1)]
+    return float(weights[weights > _TELLING].sum())
+
+
+def _look_at_mine(now: Situation, distance: int, turn: Turn) -> None:
     if now.my_last is None:
-        now.my_last, now.my_distance = said, distance
-    if said.addressee is not None and said.addressee != said.speaker:
-        who = now.people.setdefault(said.addressee, Person(said.addressee))
+        now.my_last, now.my_distance = turn, distance
+    for addressee in turn.utterance.addressees:
+        who = now.people.setdefault(addressee, Candidate(addressee))
         who.from_me = who.from_me or distance
 
 
-def _look_at_theirs(now: Situation, distance: int, said: Said, shared: float) -> None:
+def _look_at_theirs(now: Situation, distance: int, turn: Turn, shared: float) -> None:
+    said = turn.utterance
     who = now.people.get(said.speaker)
     if who is None:
-        who = now.people[said.speaker] = Person(said.speaker)
+        who = now.people[said.speaker] = Candidate(said.speaker)
     common = 1.0 - exp(-shared) if shared else 0.0
     if common:
         who.common = max(who.common, common * _NEAR_20[distance])
-    meant = said.meant.get(now.new.speaker)
+    meant = turn.meant.get(now.new.speaker)
     if meant is not None:
         who.meant_me = max(who.meant_me, meant * _NEAR_8[distance])
     who.recent += distance <= 10
     if who.last is None:
         now.spoke += 1
-        who.last, who.distance, who.order, who.common_last = said, distance, now.spoke, common
-    if said.addressee == now.new.speaker:
+        who.last, who.distance, who.order, who.common_last = turn, distance, now.spoke, common
+    if now.new.speaker in said.addressees:
         who.to_me = who.to_me or distance
         now.addressed_me = now.addressed_me or who.name
 

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from towhom.chat import Message
 from towhom.errors import ModelFormatError
 from towhom.lexicon import Lexicon
-from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Said
+from towhom.hearing.manners import Manner
+from towhom.hearing.utterance import CALLED
+from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Turn
 from towhom.live.calibration import Calibration
 from towhom.live.session import Session
 from towhom.persistence import SavedModel, load_model
@@ -22,6 +24,10 @@ from towhom.selection import Scores
 from towhom.threads import Placed, Threader, place_channels
 from towhom.threads.network import load_networks
 from towhom.threads.threader import CHUNK
+
+
+_ROOM_OF_TWO = 0.8
+"""How likely a message is for the only other one who is known to be there."""
 
 
 class Model:
@@ -38,7 +44,6 @@ class Model:
         self.lexicon = Lexicon(saved.vocabulary, saved.max_words)
         self._pairs = Calibration(**saved.live.get("pairs", {}))
         self._addressees = Calibration(**saved.live.get("addressees", {}))
-        self._named = float(saved.live.get("named", 1.0))
         self._ranker: AddresseeRanker | None = None
         if saved.live_weights:
             self._ranker = AddresseeRanker(saved.live_weights)
@@ -79,13 +84,27 @@ class Model:
             session.resume(state)
         return session
 
-    def rank(self, found: Features, said: Said, model: Mapping[str, ModelScores]) -> NDArray[np.float64]:
+    def rank(
+        self,
+        found: Features,
+        turn: Turn,
+        model: Mapping[str, ModelScores],
+        *,
+        only_other: str | None = None,
+    ) -> NDArray[np.float64]:
         """(N + 1,) How likely each candidate is meant, and last, nobody in particular.
 
-        A model that was only trained, not packaged, knows nothing of messages to nobody.
+        Whoever is called is believed as surely as calls are right, whoever else is likely; several may be. A model
+        that was only trained, not packaged, knows nothing of messages to nobody.
+
+        Args:
+            found: What is known of everybody who may be meant.
+            turn: The message, encoded.
+            model: What the selector makes of those in its context.
+            only_other: Whoever is in a room of two with the speaker.
         """
-        if self._ranker is not None and said.state is not None:
-            probabilities = self._addressees(self._ranker(found, self.runtime.embedding(said.state)))
+        if self._ranker is not None and turn.embedding is not None:
+            probabilities = self._addressees(self._ranker(found, self.runtime.embedding(turn.embedding)))
         else:
             probabilities = np.zeros(len(found.names) + 1)
             odds = [exp(model[name].given) if name in model else 0.0 for name in found.names]
@@ -93,14 +112,23 @@ class Model:
             if not any(odds):
                 probabilities[-1] = 1.0
             probabilities /= probabilities.sum()
-        if said.addressee in found.names:
-            # A name is believed as often as names are right, whoever else is likely.
-            place = found.names.index(said.addressee)
-            probabilities[place] = 0.0
-            if not probabilities.any():
-                probabilities[-1] = 1.0
-            probabilities *= (1.0 - self._named) / probabilities.sum()
-            probabilities[place] = self._named
+        said = turn.utterance
+        sure = {call.who: call.sure for call in said.calls if call.sure >= CALLED}
+        if not sure and only_other is not None and not (said.mentions or said.everybody):
+            sure = {only_other: _ROOM_OF_TWO}
+        for call in said.calls:
+            if call.manner is Manner.ABOUT and call.who in found.names:
+                place = found.names.index(call.who)
+                probabilities[place] = min(probabilities[place], call.sure)
+        if not sure:
+            probabilities /= probabilities.sum()
+            return probabilities
+        called = np.array([name in sure for name in found.names] + [False])
+        probabilities[called] = 0.0
+        if not probabilities.any():
+            probabilities[-1] = 1.0
+        probabilities *= (1.0 - max(sure.values())) / probabilities.sum()
+        probabilities[called] = [sure[name] for name in found.names if name in sure]
         return probabilities
 
     def pair_probabilities(self, scores: Scores, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from difflib import get_close_matches
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -15,34 +16,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import COMMON_WORDS, ELSEWHERE, NOBODY, Letters, Questions
-from towhom.chat import Kind, Message, seconds_since_1970
-from towhom.corpus.mentions import MOST, SHORTEST
+from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions
+from towhom.chat import Kind, Message
+from towhom.corpus.mentions import MOST
 from towhom.errors import SessionError
 from towhom.files import atomic_file
-from towhom.live.addressees import NO_PIECES, NO_TOKENS, REACH, Features, ModelScores, Said, features
-from towhom.live.answers import Addressee, How, Observation, Selection, Verdict
+from towhom.hearing.manners import REASONS, Manner
+from towhom.hearing.people import People
+from towhom.hearing.utterance import CALLED, LONGEST, NO_PIECES, NO_TOKENS, SPOKEN, Ear, Utterance
+from towhom.live.addressees import REACH, Features, ModelScores, Turn, features
+from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.reasons import reason_for
-from towhom.people import NAME_LIKE, People
-from towhom.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from towhom.live.model import Model
 
-FORMAT, VERSION = "towhom-session", 1
-_SPOKEN = (Kind.MESSAGE, Kind.ACTION, Kind.NOTICE)
+FORMAT, VERSION = "towhom-session", 2
 _UNREADABLE = (
     OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError
 )  # fmt: skip
 """What comes of reading a damaged state."""
 _KEPT = 0.05
 """Probabilities below this are not remembered."""
-_LONGEST = 4000
-"""Characters of a message that are kept: far more than the words that a model reads."""
 _LARGEST = 50.0
 """Scores are cut off there, within what `exp` can take; those of a trained model are far from it."""
-_TELLING = 0.4
-"""Words with less weight than this are in every other message."""
 
 
 class Session:
@@ -57,73 +54,90 @@ class Session:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.people = People()
-        self._past: deque[Said] = deque(maxlen=max(REACH, model.context))
+        self._ear = Ear(model.lexicon)
+        self._past: deque[Turn] = deque(maxlen=max(REACH, model.context))
         self._last: Observation | None = None
         self._lock = RLock()
 
-    def introduce(self, name: str, *aliases: str) -> None:
-        """Make somebody known who may not have spoken yet: a bot, with all the names that it listens to."""
+    @property
+    def people(self) -> People:
+        """Who is there."""
+        return self._ear.people
+
+    @property
+    def history(self) -> list[Message]:
+        """The messages that are remembered, the latest last, with names, and whom each is most likely for."""
         with self._lock:
-            self.people.introduce(name, aliases)
+            return [self._remembered(turn) for turn in self._past]
+
+    def introduce(self, id: str | int, *aliases: str, name: str | None = None, bot: bool = False) -> None:
+        """Make somebody known who may not have spoken yet: a bot, with all the names that it listens to.
+
+        Args:
+            id: Their name, or their identifier on the platform.
+            aliases: What else they are called.
+            name: What people see, if `id` is an identifier.
+            bot: Whether they are a program.
+        """
+        with self._lock:
+            self.people.introduce(str(id), name=name, aliases=aliases, bot=bot)
 
     def observe(self, message: Message) -> Observation:
-        """Take the next message; returns to whom it is addressed.
+        """Take the next message; says who it is for.
 
-        A line that is no message (somebody joins) changes nothing, and is for nobody.
+        `Kind.RENAME`, `Kind.EDIT` and `Kind.DELETE` change what is known. Other lines that are no message (somebody
+        joins) change nothing, and are for nobody.
         """
-        if message.kind not in _SPOKEN:
-            nobody = (Addressee(None, 1.0),)
-            return Observation(message, nobody, How.INFERRED, "it is not a message")
         with self._lock:
-            said = self._said(message.speaker, message.text, message.addressee, message.time)
-            found, probabilities = self._addressees(said)
-            self._hear(said)
-            said.meant = {
-                name: float(p)
-                for name, p in zip((*found.names, None), probabilities, strict=True)
-                if p >= _KEPT
-            }
-            if said.addressee != message.addressee:
-                # What was cut off in front; a long message is kept in part, and shown in whole.
-                text = message.text[len(message.text[:_LONGEST]) - len(said.text) :]
-                message = Message(
-                    message.speaker, text, said.addressee, message.time, message.id,
-                    message.reply_to, message.kind, message.channel, message.line,
-                )  # fmt: skip
-            self._last = self._observation(message, said, found, probabilities)
+            if message.kind is Kind.RENAME:
+                self._ear.rename(message.speaker, message.text)
+                return _no_message(message, f"{message.speaker} is called {message.text} from now on")
+            if message.kind is Kind.EDIT:
+                return self._edit(message)
+            if message.kind is Kind.DELETE:
+                return self._delete(message)
+            if message.kind not in SPOKEN:
+                return _no_message(message, "it is not a message")
+            known = self.people.get(message.speaker)
+            turn = Turn.of(self._ear.hear(message))
+            if known is None or not known.spoken:
+                self._meet(turn.utterance.speaker)
+            self._last = self._judge(message, turn, list(self._past))
+            self._remember(turn)
             return self._last
 
     def rank_addressees(self, speaker: str, text: str) -> tuple[Addressee, ...]:
         """Whom it would be for if somebody said it now, the likeliest first. Nothing is remembered."""
         with self._lock:
-            said = self._said(speaker, text, None, None)
-            return _ranked(said, *self._addressees(said))
+            turn = Turn.of(self._ear.imagine(Message(speaker, text)))
+            return self._ranked(turn, *self._addressees(turn, list(self._past)))
 
-    def is_for(self, name: str, *, threshold: float = 0.5) -> Verdict:
-        """Whether the last message is for somebody.
+    def is_for(self, name: str | int, *, threshold: float = 0.5) -> Verdict:
+        """Whether the last message is for somebody. Several people may be meant at once.
 
         Args:
-            name: Who; introduced, if they may not have spoken.
+            name: Who, by a name or an identifier; introduced, if they may not have spoken.
             threshold: How likely it must be. Probabilities are calibrated: of the messages for which this
                 says 0.8, about eight in ten are.
         """
         with self._lock:
             if self._last is None:
                 return Verdict(False, 0.0, "nothing has been said yet")
-            who = self.people.known_as(name) or name
+            person = self.people.find(str(name))
+            id = str(name) if person is None else person.id
             last = self._last
-            if last.message.speaker == who:
-                return Verdict(False, 0.0, f"{who} said it")
-            probability = sum(each.probability for each in last.addressees if each.name == who)
-            return Verdict(probability >= threshold, probability, last.reason)
+            if self.people.id_of(last.message.speaker) == id:
+                return Verdict(False, 0.0, f"{self.people.name_of(id)} said it")
+            probability = max((each.probability for each in last.addressees if each.id == id), default=0.0)
+            everybody = last.audience is Audience.EVERYBODY
+            return Verdict(probability >= threshold, probability, self._reason(id, last), everybody)
 
     def select(self, responder: str, candidates: Sequence[str]) -> list[Selection]:
         """All pairs of addressee and response, the likeliest first.
 
         Args:
             responder: Who speaks next.
-            candidates: What they may say. One that begins with somebody's name is for them.
+            candidates: What they may say. One that calls somebody is for them.
 
         Raises:
             SessionError: There are no candidates.
@@ -131,12 +145,10 @@ class Session:
         if isinstance(candidates, str) or not candidates:
             raise SessionError("there is no candidate to select from; give a list of one or more")
         with self._lock:
-            drafts = [self._said(responder, candidate, None, None) for candidate in candidates]
-            self._encode(drafts)
-            to = [None if draft.addressee == responder else draft.addressee for draft in drafts]
-            questions, utterances, names = self._questions(responder, drafts, others=to)
-            allowed, states = _allowed(utterances[: -len(drafts)], names, to), _states(utterances)
-        scores = self.model.runtime.score_encoded(questions, states)
+            questions, turns, ids, to = self.question(responder, candidates)
+            allowed = _allowed(turns[: -len(candidates)], ids, to)
+            names = [self.people.name_of(id) for id in ids]
+        scores = self.model.runtime.score_encoded(questions, _embeddings(turns))
         pairs = self.model.pair_probabilities(scores, allowed)
         found = [
             Selection(name if row else None, candidates[place], place, float(pairs[row, place]))
@@ -147,10 +159,21 @@ class Session:
         # Sorted by probability; what is said first breaks ties, so that the same question has one answer.
         return sorted(found, key=lambda each: -each.probability)
 
+    def question(
+        self, responder: str, candidates: Sequence[str]
+    ) -> tuple[Questions, list[Turn], list[str], list[str | None]]:
+        """What the model is asked by `select`: the question, its messages, people, and whom each candidate calls."""
+        with self._lock:
+            id = self._id(responder)
+            drafts = [Turn.of(self._ear.imagine(Message(id, text))) for text in candidates]
+            self._encode(drafts)
+            to = [draft.utterance.addressee for draft in drafts]
+            return *self._questions(id, drafts, self._context(self._past), others=to), to
+
     def closest_names(self, name: str) -> list[str]:
         """Names of the channel that are like a given one, for error messages."""
         with self._lock:
-            known = {each.lower(): each for each in (*self.people.names, *self.people.introduced)}
+            known = {name.lower(): name for person in self.people for name in person.names}
         return [known[each] for each in get_close_matches(name.lower(), known, n=3, cutoff=0.5)]
 
     def state(self) -> dict[str, Any]:
@@ -195,237 +218,267 @@ class Session:
         except _UNREADABLE as error:
             raise SessionError(f"the state cannot be read ({error!r})") from error
         with self._lock:
-            self.people, self._past, self._last = fresh.people, fresh._past, fresh._last
+            self._ear, self._past, self._last = fresh._ear, fresh._past, fresh._last
 
     # -- inside
 
-    def _said(self, speaker: str, text: str, addressee: str | None, time: datetime | None) -> Said:
-        """A message with what is said outright in it, and its words."""
-        text = text[:_LONGEST]
-        if addressee is not None:
-            addressee = self.people.known_as(addressee) or addressee
-        else:
-            addressee, text = self.people.named_in_front(text) or (None, text)
-        said = Said(speaker, text, addressee, None if time is None else seconds_since_1970(time))
-        self._tokenize(said)
-        return said
+    def _id(self, name: str) -> str:
+        """The identifier of whoever has a name, known or not."""
+        person = self.people.find(str(name))
+        return str(name) if person is None else person.id
 
-    def _tokenize(self, said: Said) -> None:
-        lexicon, is_name, words = self.model.lexicon, self.people.is_name, tokenize(said.text)
-        said.tokens = lexicon.tokens(words, is_name)
-        if self.model.runtime.letters:
-            said.pieces = lexicon.pieces(words, is_name)
-            said.names = tuple(
-                word
-                for word in dict.fromkeys(words)
-                if len(word) >= SHORTEST and not 0 < lexicon.ids.get(word, 0) <= COMMON_WORDS
-            )
-        said.words = tuple(dict.fromkeys(word for word in words if lexicon.weight(word) > _TELLING))
-        said.question = "?" in words
+    def _remembered(self, turn: Turn) -> Message:
+        """A message as it is remembered, with names."""
+        said = turn.utterance
+        likeliest = max(turn.meant, key=turn.meant.__getitem__, default=None)
+        to = said.addressee or likeliest
+        time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
+        return Message(
+            self.people.name_of(said.speaker), said.text, None if to is None else self.people.name_of(to),
+            time, said.id, said.reply_to, said.kind,
+        )  # fmt: skip
 
-    def _encode(self, messages: list[Said]) -> None:
+    def _reason(self, id: str, last: Observation) -> str:
+        """Why the last message is for somebody, or is not."""
+        said = self._past[-1].utterance
+        call = next((call for call in said.calls if call.who == id), None)
+        if call is not None and call.manner is not Manner.INSIDE:
+            return REASONS[call.manner].format(me=self.people.name_of(said.speaker), who=self.people.name_of(id))
+        return last.reason
+
+    def _encode(self, turns: list[Turn]) -> None:
         """Give messages their embeddings, all at once; those that have one keep it."""
-        new = [said for said in messages if said.state is None]
+        new = [turn for turn in turns if turn.embedding is None]
         if new:
-            tokens = np.concatenate([said.tokens for said in new])
-            states = self.model.runtime.encode_utterances(tokens, _offsets(new))
-            for said, state in zip(new, states, strict=True):
-                said.state = state.copy()  # not a view: it would keep all the others alive
+            tokens = np.concatenate([turn.utterance.tokens for turn in new])
+            embeddings = self.model.runtime.encode_utterances(tokens, _offsets(new))
+            for turn, embedding in zip(new, embeddings, strict=True):
+                turn.embedding = embedding.copy()  # not a view: it would keep all the others alive
 
-    def _hear(self, said: Said) -> None:
-        """Remember a message."""
-        if self.people.heard(said.speaker):
-            self._resolve_calls(said.speaker)
-        self._past.append(said)
+    def _judge(self, message: Message, turn: Turn, past: list[Turn]) -> Observation:
+        """Who a message is for, given those before it."""
+        found, probabilities = self._addressees(turn, past)
+        turn.meant = {
+            id: float(p) for id, p in zip((*found.names, None), probabilities, strict=True) if p >= _KEPT
+        }
+        said, text = turn.utterance, message.text
+        if text.endswith(said.text) or len(text) > len(said.text):
+            # What was cut off in front; a long message is kept in part, and shown in whole.
+            text = text[max(len(text[:LONGEST]) - len(said.text), 0) :]
+        message = replace(message, text=text, addressee=said.addressee or message.addressee)
+        ranked = self._ranked(turn, found, probabilities)
+        how = How.NAMED if said.addressee is not None else How.INFERRED
+        reason = reason_for(said, ranked[0], found, self.people.name_of)
+        return Observation(message, ranked, how, reason, _audience(said, ranked))
+
+    def _remember(self, turn: Turn) -> None:
+        self._past.append(turn)
         if len(self._past) > self.model.context:  # it has left the context
             left = self._past[-1 - self.model.context]
-            left.state, left.tokens, left.pieces, left.names = None, NO_TOKENS, NO_PIECES, ()
+            left.embedding = None
+            left.utterance.tokens, left.utterance.pieces, left.utterance.names = NO_TOKENS, NO_PIECES, ()
 
-    def _resolve_calls(self, newcomer: str) -> None:
+    def _meet(self, newcomer: str) -> None:
         """Somebody speaks for the first time: those who called them before they did addressed them."""
-        for said in self._past:
-            named = self.people.named_in_front(said.text) if said.addressee is None else None
-            if named is not None and named[0] == newcomer:
-                said.addressee, said.text = named
-                said.state = None
-                self._tokenize(said)
+        changed = self._ear.meet(newcomer, [turn.utterance for turn in self._past])
+        self._refresh(changed)
 
-    def _context(self) -> list[Said]:
+    def _refresh(self, changed: list[Utterance]) -> None:
+        for turn in self._past:
+            if any(turn.utterance is each for each in changed):
+                turn.embedding, turn.pieces = None, frozenset(turn.utterance.pieces.tolist())
+
+    def _find(self, id: str | None) -> int | None:
+        """Where a message is that is remembered."""
+        places = (place for place in range(len(self._past) - 1, -1, -1))
+        return next((at for at in places if id is not None and self._past[at].utterance.id == id), None)
+
+    def _edit(self, message: Message) -> Observation:
+        """A message says something else from now on; who it is for is judged anew."""
+        at = self._find(message.id)
+        if at is None:
+            return _no_message(message, "the message that it changes is not remembered")
+        turn = self._past[at]
+        said = turn.utterance
+        self._ear.rehear(said, message.text)
+        self._refresh([said])
+        past = list(self._past)[:at]
+        time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
+        shown = Message(said.speaker, message.text, None, time, said.id, said.reply_to, said.kind)
+        observation = self._judge(shown, turn, past)
+        if at == len(self._past) - 1:
+            self._last = observation
+        return observation
+
+    def _delete(self, message: Message) -> Observation:
+        """A message was taken back: nothing can answer it, or go on with it."""
+        at = self._find(message.id)
+        if at is None:
+            return _no_message(message, "the message that it takes back is not remembered")
+        if at == len(self._past) - 1:
+            self._last = None
+        del self._past[at]
+        return _no_message(message, "a message was taken back")
+
+    def _context(self, past: Iterable[Turn]) -> list[Turn]:
         """The messages that the model sees, the latest last."""
-        start = max(len(self._past) - self.model.context, 0)
-        context = list(islice(self._past, start, None))
+        context = list(past)[-self.model.context :]
         self._encode(context)
         return context
 
     def _questions(
-        self, responder: str, drafts: list[Said], others: Sequence[str | None] = ()
-    ) -> tuple[Questions, list[Said], list[str]]:
-        """One question for the model, as `Batcher` makes them; its utterances; names, the responder first."""
-        context = self._context()
+        self, responder: str, drafts: list[Turn], context: list[Turn], others: Sequence[str | None] = ()
+    ) -> tuple[Questions, list[Turn], list[str]]:
+        """One question for the model, as `Batcher` makes them; its messages; people, the responder first."""
         numbers: dict[str | None, int] = {responder: 0}
-        for said in reversed(context):
-            numbers.setdefault(said.speaker, len(numbers))
+        for turn in reversed(context):
+            numbers.setdefault(turn.utterance.speaker, len(numbers))
         for other in others:  # who is named but has not spoken of late has only listened
             if other is not None:
                 numbers.setdefault(other, len(numbers))
-        sender = [numbers[said.speaker] for said in context]
-        named = [numbers.get(said.addressee, NOBODY) for said in context]
-        addressee = [NOBODY if to == sdr else to for to, sdr in zip(named, sender, strict=True)]
-        utterances = context + drafts
+        sender = [numbers[turn.utterance.speaker] for turn in context]
+        addressee = [numbers.get(turn.utterance.addressee, NOBODY) for turn in context]
+        turns = context + drafts
         questions = Questions(
-            tokens=np.concatenate([said.tokens for said in utterances]),
-            offsets=_offsets(utterances),
+            tokens=np.concatenate([turn.utterance.tokens for turn in turns]),
+            offsets=_offsets(turns),
             context=np.arange(len(context), dtype=np.int32)[None],
             sender=np.array([sender], np.int32),
             addressee=np.array([addressee], np.int32),
             participants=np.array([len(numbers)], np.int32),
-            candidates=np.arange(len(context), len(utterances), dtype=np.int32)[None],
-            speakers_so_far=np.array([max(len(self.people.names), 1)], np.int32),
-            letters=self._letters(responder, utterances, numbers) if self.model.runtime.letters else None,
+            candidates=np.arange(len(context), len(turns), dtype=np.int32)[None],
+            speakers_so_far=np.array([max(self.people.spoken, 1)], np.int32),
+            letters=self._letters(responder, turns, numbers) if self.model.runtime.letters else None,
         )
-        return questions, utterances, [name for name in numbers if name is not None]
+        return questions, turns, [id for id in numbers if id is not None]
 
-    def _letters(self, responder: str, utterances: list[Said], numbers: Mapping[str | None, int]) -> Letters:
+    def _letters(self, responder: str, turns: list[Turn], numbers: Mapping[str | None, int]) -> Letters:
         """What the words are made of, and who is named of those who have spoken, or are about to."""
-        mentions = np.full((1, len(utterances), MOST), NOBODY, np.int32)
-        spoken, about_to = self.people.spoken, responder.lower()
-        for place, said in enumerate(utterances):
-            names = [word for word in said.names if word in spoken or word == about_to][:MOST]
-            for column, word in enumerate(names):
-                mentions[0, place, column] = numbers.get(spoken.get(word, responder), ELSEWHERE)
+        mentions = np.full((1, len(turns), MOST), NOBODY, np.int32)
+        about_to = responder.lower()
+        for place, turn in enumerate(turns):
+            column = 0
+            for word in turn.utterance.names:
+                who = self.people.spoken_as(word) or (responder if word == about_to else None)
+                if who is not None and column < MOST:
+                    mentions[0, place, column] = numbers.get(who, ELSEWHERE)
+                    column += 1
         return Letters(
-            np.concatenate([said.pieces for said in utterances]),
-            np.array([0, *accumulate(len(said.pieces) for said in utterances)], np.int64),
+            np.concatenate([turn.utterance.pieces for turn in turns]),
+            np.array([0, *accumulate(len(turn.utterance.pieces) for turn in turns)], np.int64),
             mentions,
         )
 
-    def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
-        """Everybody who may be meant by a message that is about to be said, and how likely each is."""
-        self._encode([said])
-        questions, utterances, names = self._questions(said.speaker, [said])
-        before, given = self.model.runtime.addressee_scores(questions, _states(utterances))
+    def _addressees(self, turn: Turn, past: list[Turn]) -> tuple[Features, NDArray[np.float64]]:
+        """Everybody who may be meant by a message, given those before it, and how likely each is."""
+        self._encode([turn])
+        speaker = turn.utterance.speaker
+        questions, turns, ids = self._questions(speaker, [turn], self._context(past))
+        before, given = self.model.runtime.addressee_scores(questions, _embeddings(turns))
         before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
-        model = dict(zip(names[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
-        lexicon = self.model.lexicon
-        rare = [word for word in said.words if lexicon.weight(word) > NAME_LIKE]
-        mentioned = self.people.mentioned(said.words, rare) - {said.speaker}
-        found = features(
-            self._past,
-            said,
-            model=model,
-            mentioned=mentioned,
-            others=tuple(self.people.introduced),
-            weight=lexicon.weights,
-        )
-        return found, self.model.rank(found, said, model)
+        model = dict(zip(ids[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
+        introduced = [person.id for person in self.people.introduced]
+        found = features(past, turn, model=model, others=introduced, weight=self.model.lexicon.piece_weights)
+        return found, self.model.rank(found, turn, model, only_other=self.people.only_other(speaker))
 
-    def _observation(
-        self, message: Message, said: Said, found: Features, probabilities: NDArray[np.float64]
-    ) -> Observation:
-        ranked = _ranked(said, found, probabilities)
-        how = How.INFERRED if said.addressee is None or said.addressee == said.speaker else How.NAMED
-        return Observation(message, ranked, how, reason_for(said, ranked[0], found))
+    def _ranked(
+        self, turn: Turn, found: Features, probabilities: NDArray[np.float64]
+    ) -> tuple[Addressee, ...]:
+        """Everybody who may be meant, the likeliest first; who is called comes before all others."""
+        called = turn.utterance.addressees
+        every = [
+            Addressee(None if id is None else self.people.name_of(id), float(p), id)
+            for id, p in zip((*found.names, None), probabilities, strict=True)
+        ]
+        order = {id: place for place, id in enumerate(called)}
+        every.sort(key=lambda each: (order.get(each.id or "", len(order)), -each.probability))
+        return tuple(every)
 
     def _state(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "version": VERSION,
             "vocabulary": self.model.lexicon.fingerprint,
-            "names": list(self.people.names),
-            "introduced": {name: list(aliases) for name, aliases in self.people.introduced.items()},
+            "ear": self._ear.state(),
             "messages": [
-                {
-                    "speaker": said.speaker,
-                    "text": said.text,
-                    "addressee": said.addressee,
-                    "time": said.time,
-                    "meant": list(said.meant.items()),
-                    "tokens": said.tokens.tolist(),
-                    **({"pieces": said.pieces.tolist()} if self.model.runtime.letters else {}),
-                }
-                for said in self._past
+                {**turn.utterance.state(), "meant": list(turn.meant.items())} for turn in self._past
             ],
             "last": None
             if self._last is None
             else {
-                "addressees": [[each.name, each.probability] for each in self._last.addressees],
+                "addressees": [[each.name, each.probability, each.id] for each in self._last.addressees],
                 "how": self._last.how.value,
                 "reason": self._last.reason,
+                "audience": self._last.audience.value,
             },
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        for name, aliases in state["introduced"].items():
-            self.people.introduce(name, aliases)
-        for name in state["names"]:
-            self.people.heard(name)
+        self._ear.resume(state["ear"])
         same_words = state["vocabulary"] == self.model.lexicon.fingerprint
         first = len(state["messages"]) - self.model.context
         for place, each in enumerate(state["messages"]):
-            said = Said(
-                _text(each["speaker"]), _text(each["text"]), _text_or_none(each["addressee"]),
-                None if each["time"] is None else float(each["time"]),
-            )  # fmt: skip
-            said.meant = {_text_or_none(name): float(p) for name, p in each["meant"]}
-            self._tokenize(said)
-            self._past.append(said)
+            said = Utterance.of(each)
+            if not same_words:
+                self._ear.read(said)
             if place < first:
-                said.tokens, said.pieces, said.names = NO_TOKENS, NO_PIECES, ()
-            else:
-                # Names that were not known yet when it was said were unknown words, and had letters.
-                if same_words:
-                    said.tokens = np.array(each["tokens"], np.int32)
-                    said.pieces = np.array(each.get("pieces", said.pieces), np.uint32)
-                self._encode([said])
+                said.tokens, said.names = NO_TOKENS, ()
+            turn = Turn.of(said)
+            turn.meant = {_text_or_none(id): float(p) for id, p in each["meant"]}
+            self._past.append(turn)
+        self._encode([turn for turn in list(self._past)[max(first, 0) :]])
         if state["last"] is not None:
-            last, said = state["last"], self._past[-1]
+            last, said = state["last"], self._past[-1].utterance
             self._last = Observation(
-                Message(said.speaker, said.text, said.addressee),
-                tuple(Addressee(name, float(p)) for name, p in last["addressees"]),
+                Message(said.speaker, said.text, said.addressee, id=said.id, reply_to=said.reply_to),
+                tuple(Addressee(name, float(p), id) for name, p, id in last["addressees"]),
                 How(last["how"]),
                 str(last["reason"]),
+                Audience(last["audience"]),
             )
 
 
-def _ranked(said: Said, found: Features, probabilities: NDArray[np.float64]) -> tuple[Addressee, ...]:
-    every = [Addressee(n, float(p)) for n, p in zip((*found.names, None), probabilities, strict=True)]
-    # Who is named outright comes first, whatever else speaks for somebody.
-    named = None if said.addressee == said.speaker else said.addressee
-    every.sort(key=lambda each: (named is None or each.name != named, -each.probability))
-    return tuple(every)
+def _no_message(message: Message, reason: str) -> Observation:
+    return Observation(message, (Addressee(None, 1.0),), How.INFERRED, reason, Audience.NOBODY)
 
 
-def _allowed(context: list[Said], names: list[str], to: list[str | None]) -> NDArray[np.bool_]:
-    """(P, C) Which pairs there may be: a candidate that names somebody is for them.
+def _audience(said: Utterance, ranked: tuple[Addressee, ...]) -> Audience:
+    if said.addressee is not None:
+        return Audience.SOMEBODY
+    if said.everybody:
+        return Audience.EVERYBODY
+    if ranked[0].probability < CALLED:
+        return Audience.UNKNOWN
+    return Audience.NOBODY if ranked[0].id is None else Audience.SOMEBODY
+
+
+def _allowed(context: list[Turn], ids: list[str], to: list[str | None]) -> NDArray[np.bool_]:
+    """(P, C) Which pairs there may be: a candidate that calls somebody is for them.
 
     The responder's row, the first, stands for nobody: where nobody else is there.
     """
-    spoke = {said.speaker for said in context}
+    spoke = {turn.utterance.speaker for turn in context}
     # Who has not spoken is there only because a candidate names them.
-    others = [name in spoke for name in names[1:]]
+    others = [id in spoke for id in ids[1:]]
     allowed = np.repeat(np.array([[not any(others)], *([each] for each in others)]), len(to), axis=1)
     for place, who in enumerate(to):
         if who is not None:
-            allowed[:, place] = [name == who for name in names]
+            allowed[:, place] = [id == who for id in ids]
     return allowed
 
 
-def _states(utterances: list[Said]) -> NDArray[np.float32]:
-    """(U, H) Embeddings of messages that have been encoded."""
-    states = np.concatenate([said.state for said in utterances if said.state is not None])
-    return states.reshape(len(utterances), -1)
+def _embeddings(turns: list[Turn]) -> NDArray[np.float32]:
+    """(U, H) Of messages that have been encoded."""
+    found = np.concatenate([turn.embedding for turn in turns if turn.embedding is not None])
+    return found.reshape(len(turns), -1)
 
 
-def _offsets(messages: list[Said]) -> NDArray[np.int64]:
+def _offsets(turns: list[Turn]) -> NDArray[np.int64]:
     """Where each of some messages begins, if their tokens stand one after the other."""
-    return np.array([0, *accumulate(len(said.tokens) for said in messages)], np.int64)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, found {value!r}")
-    return value
+    return np.array([0, *accumulate(len(turn.utterance.tokens) for turn in turns)], np.int64)
 
 
 def _text_or_none(value: object) -> str | None:
-    return None if value is None else _text(value)
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value

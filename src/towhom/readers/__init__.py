@@ -21,7 +21,7 @@ from importlib import import_module
 from itertools import chain, groupby
 from pathlib import Path
 
-from towhom.addressing import resolve_addressees
+from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Conversation, Kind, Message
 from towhom.errors import LogError
 from towhom.readers.base import Folder, Reader, Record, Report, Source, file_source, standard_input

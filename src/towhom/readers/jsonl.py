@@ -1,7 +1,8 @@
 """JSON lines: one message an object, the format that towhom writes.
 
-`speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind` and `channel` may
-be there; other keys are ignored. A document is a channel's day; without channels and times, the file.
+`speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind`, `channel`, `name` (what
+people call the speaker, if `speaker` is an identifier), `mentions` (a list of those whom the platform marks) and `bot`
+may be there; other keys are ignored. People and messages may be whole numbers. A document is a channel's day; without channels and times, the file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Reader, Record, Report, Source
 
-_OPTIONAL = ("addressee", "id", "reply_to", "channel")
+_IDENTIFIERS = ("speaker", "addressee", "id", "reply_to")
+_WRITTEN = ("addressee", "id", "reply_to", "channel", "name")
 _KINDS = {kind.value: kind for kind in Kind}
 
 
@@ -76,22 +78,40 @@ def message_from(value: Any, *, line: int | None = None) -> Message:
     """
     if not isinstance(value, dict):
         raise ValueError("not a JSON object" if not isinstance(value, bytes) else "not JSON")
-    for key in ("speaker", "text"):
-        if not isinstance(value.get(key), str):
-            raise ValueError(f'"{key}" is missing or not a string')
-    for key in (*_OPTIONAL, "time", "kind"):
-        if not isinstance(value.get(key), str | None):
-            raise ValueError(f'"{key}" is not a string')
-    kind = _KINDS.get(value.get("kind") or "message")
+    found = {key: _identifier(value[key], key) for key in _IDENTIFIERS if value.get(key) is not None}
+    kind = _KINDS.get(value.get("kind") or "message") if isinstance(value.get("kind"), str | None) else None
     if kind is None:
         raise ValueError(f'"kind" is {value["kind"]!r}; known are {", ".join(_KINDS)}')
+    text = value.get("text", "" if kind is Kind.DELETE else None)
+    if "speaker" not in found or not isinstance(text, str):
+        raise ValueError(f'"{"text" if "speaker" in found else "speaker"}" is missing or not a string')
+    for key in ("time", "channel", "name"):
+        if not isinstance(value.get(key), str | None):
+            raise ValueError(f'"{key}" is not a string')
+    mentions = value.get("mentions") or []
+    if not isinstance(mentions, list):
+        raise ValueError('"mentions" is not a list')
+    if not isinstance(value.get("bot"), bool | None):
+        raise ValueError('"bot" is neither true nor false')
     time = value.get("time")
     try:
         moment = None if time is None else datetime.fromisoformat(time)
     except ValueError:
         raise ValueError(f'"time" is {time!r}, not a date and time like 2024-05-31T14:00:00') from None
-    optional = {key: value.get(key) for key in _OPTIONAL}
-    return Message(value["speaker"], value["text"], time=moment, kind=kind, line=line, **optional)
+    return Message(
+        found["speaker"], text, found.get("addressee"), moment, found.get("id"), found.get("reply_to"), kind,
+        value.get("channel"), line, value.get("name"),
+        tuple(_identifier(each, "mentions") for each in mentions), bool(value.get("bot")),
+    )  # fmt: skip
+
+
+def _identifier(value: object, key: str) -> str:
+    """A text; platforms number people and messages, too."""
+    if isinstance(value, str):
+        return value
+    if type(value) is int:
+        return str(value)
+    raise ValueError(f'"{key}" is {value!r}, neither a string nor a whole number')
 
 
 def to_json(message: Message) -> str:
@@ -100,8 +120,8 @@ def to_json(message: Message) -> str:
     >>> to_json(Message("ada", "done", addressee="grace"))
     '{"speaker": "ada", "text": "done", "addressee": "grace"}'
     """
-    value: dict[str, str] = {"speaker": message.speaker, "text": message.text}
-    for key in _OPTIONAL:
+    value: dict[str, Any] = {"speaker": message.speaker, "text": message.text}
+    for key in _WRITTEN:
         field = getattr(message, key)
         if field is not None:
             value[key] = field
@@ -109,6 +129,10 @@ def to_json(message: Message) -> str:
         value["time"] = message.time.isoformat()
     if message.kind is not Kind.MESSAGE:
         value["kind"] = message.kind.value
+    if message.mentions:
+        value["mentions"] = list(message.mentions)
+    if message.bot:
+        value["bot"] = True
     line = json.dumps(value, ensure_ascii=False)
     try:
         line.encode()

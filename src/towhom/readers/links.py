@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from towhom.addressing import choose_addressee
+from towhom.hearing.protocol import choose_addressee
 from towhom.chat import Kind, Message
 
 REMEMBERED = 10_000

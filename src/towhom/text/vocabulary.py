@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from towhom.text.vectors import WordVectors
 
 UNKNOWN_ID = 0
+UNKNOWN, NAME = "<unknown>", "<name>"
+"""What stands for words that are not known, and for names, in the words of a corpus."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from towhom.addressing import resolve_addressees
+from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Message, seconds_since_1970
-from towhom.threads.hearing import SPOKEN
+from towhom.hearing.utterance import SPOKEN
 from towhom.threads.threader import Placed
 
 _RECENT = 5 * 60

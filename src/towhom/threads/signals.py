@@ -8,13 +8,21 @@ message by message as all at once.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from towhom.chat import Kind
+from towhom.hearing.utterance import REACH, Utterance
 from towhom.text.pieces import PIECE_WEIGHTS
-from towhom.threads.hearing import NOBODY, REACH, Heard
+
+NOBODY = -1
+STRANGER = -2
+"""Somebody is named who is not known."""
+MENTIONS = 3
+"""People named in a text, besides who is called first, who count."""
 
 Array = NDArray[np.float32]
 Whole = NDArray[np.int64]
@@ -51,19 +59,44 @@ STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it
              "start likely")  # fmt: skip
 
 
-class Said(NamedTuple):
-    """Messages as columns, the earliest first; an array of each attribute of `Heard`."""
+@dataclass(slots=True)
+class Sight:
+    """Where a message belongs, at first sight."""
 
+    parent: int = 0
+    """How many messages ago what it answers was said; 0 if it starts a conversation."""
+    thread: int = -1
+    """The number of its conversation."""
+    answered: str | None = None
+    """Who said what it answers."""
+
+    def answers(self, parent: Sight, speaker: str, back: int) -> None:
+        """It answers a message of somebody, that was said `back` messages ago."""
+        self.parent, self.thread, self.answered = back, parent.thread, speaker
+
+    def starts(self, thread: int) -> None:
+        """It starts a conversation, which gets a number."""
+        self.parent, self.thread, self.answered = 0, thread, None
+
+
+class Columns(NamedTuple):
+    """Messages as columns, the earliest first. People are numbers that mean nothing elsewhere."""
+
+    numbers: dict[str, int]
+    """Of people."""
     speaker: Whole
     named: Whole
+    """Who is called; `NOBODY`, `STRANGER`."""
     mentions: Whole
-    """(N, `MENTIONS`)"""
+    """(N, `MENTIONS`) Others who are named."""
     time: NDArray[np.float64]
     own: Whole
     called: Whole
     question: NDArray[np.bool_]
     command: NDArray[np.bool_]
     action: NDArray[np.bool_]
+    gone: NDArray[np.bool_]
+    """Whether they were taken back, so that nothing answers them."""
     length: Array
     pieces: NDArray[np.uint32]
     """(L,) Of all messages, one after the other."""
@@ -75,18 +108,31 @@ class Said(NamedTuple):
     """The last three are empty until conversations are known: see `with_threads`."""
 
 
-def said(messages: Sequence[Heard]) -> Said:
+def columns_of(messages: Sequence[Utterance]) -> Columns:
     """Columns of some messages."""
-    return Said(
-        speaker=np.array([each.speaker for each in messages]),
-        named=np.array([each.named for each in messages]),
-        mentions=np.array([each.mentions for each in messages]),
-        time=np.array([each.time for each in messages], np.float64),
+    numbers: dict[str, int] = {}
+
+    def number(who: str) -> int:
+        return numbers.setdefault(who, len(numbers))
+
+    named, mentions = [], []
+    for each in messages:
+        to = each.addressee
+        named.append(STRANGER if each.stranger else NOBODY if to is None else number(to))
+        others = [number(who) for who in (*each.addressees[1:], *each.mentions)[:MENTIONS]]
+        mentions.append(others + [NOBODY] * (MENTIONS - len(others)))
+    return Columns(
+        numbers=numbers,
+        speaker=np.array([number(each.speaker) for each in messages]),
+        named=np.array(named),
+        mentions=np.array(mentions),
+        time=np.array([np.nan if each.time is None else each.time for each in messages], np.float64),
         own=np.array([each.own for each in messages]),
         called=np.array([each.called for each in messages]),
-        question=np.array([each.question for each in messages]),
+        question=np.array([each.asks for each in messages]),
         command=np.array([each.command for each in messages]),
-        action=np.array([each.action for each in messages]),
+        action=np.array([each.kind is not Kind.MESSAGE for each in messages]),
+        gone=np.array([each.gone for each in messages]),
         length=(np.log1p([len(each.tokens) for each in messages]) / 3).astype(np.float32),
         pieces=np.concatenate([each.pieces for each in messages]),
         offsets=np.cumsum([0, *(len(each.pieces) for each in messages)]),
@@ -96,12 +142,15 @@ def said(messages: Sequence[Heard]) -> Said:
     )
 
 
-def with_threads(columns: Said, messages: Sequence[Heard]) -> Said:
+def with_threads(columns: Columns, sights: Sequence[Sight]) -> Columns:
     """The columns, with what is known of conversations by now."""
+    numbers = columns.numbers
     return columns._replace(
-        parent=np.array([each.parent for each in messages]),
-        thread=np.array([each.thread for each in messages]),
-        answered=np.array([each.answered for each in messages]),
+        parent=np.array([each.parent for each in sights]),
+        thread=np.array([each.thread for each in sights]),
+        answered=np.array(
+            [NOBODY if each.answered is None else numbers.get(each.answered, STRANGER) for each in sights]
+        ),
     )
 
 
@@ -132,7 +181,7 @@ def pair_names(likeness: int) -> tuple[str, ...]:
     return *WHO, *TURNS, *IT, *PLACE, *TIME, *WORDS, *(f"likeness {k + 1}" for k in range(likeness))
 
 
-def compare(messages: Said, likeness: Likeness, weights: Array, first: int) -> Signals:
+def compare(messages: Columns, likeness: Likeness, weights: Array, first: int) -> Signals:
     """The signals of all messages from the place `first` on.
 
     Args:
@@ -143,6 +192,7 @@ def compare(messages: Said, likeness: Likeness, weights: Array, first: int) -> S
     """
     m = messages
     rows, i, j, there = _grid(len(m.speaker), first)
+    there &= ~m.gone[j]
     older = _own_messages(m, rows)
     last_call = np.where(m.called[rows] > 0, rows - m.called[rows], -1)
     columns = [
@@ -162,7 +212,7 @@ def compare(messages: Said, likeness: Likeness, weights: Array, first: int) -> S
     return Signals(pairs, _alone(m, rows, older, last_call, likeness.content), there)
 
 
-def structure(messages: Said, first: int, likely: NDArray[np.float32]) -> Array:
+def structure(messages: Columns, first: int, likely: NDArray[np.float32]) -> Array:
     """(R, `REACH`, S) What is known of the conversations that messages are in, at first sight.
 
     Args:
@@ -172,6 +222,7 @@ def structure(messages: Said, first: int, likely: NDArray[np.float32]) -> Array:
     """
     m, count = messages, len(messages.speaker)
     rows, i, j, there = _grid(count, first)
+    there &= ~m.gone[j]
     thread = m.thread[j]
     later = _next(m.thread.tolist())
     later_twice = _follow(later)
@@ -220,7 +271,7 @@ def _grid(count: int, first: int) -> tuple[Whole, Whole, Whole, NDArray[np.bool_
     return rows, rows[:, None], np.maximum(places, 0), places >= 0
 
 
-def _own_messages(m: Said, rows: Whole) -> list[Whole]:
+def _own_messages(m: Columns, rows: Whole) -> list[Whole]:
     """(R,) each: where the speaker's own earlier messages are, the latest first; -1 if not within reach."""
     found, at = [], rows
     for _ in range(_OLDER):
@@ -231,7 +282,7 @@ def _own_messages(m: Said, rows: Whole) -> list[Whole]:
     return found
 
 
-def _who(m: Said, i: Whole, j: Whole) -> list[NDArray[np.bool_]]:
+def _who(m: Columns, i: Whole, j: Whole) -> list[NDArray[np.bool_]]:
     me, it, to, it_to = m.speaker[i], m.speaker[j], m.named[i], m.named[j]
     names_it, names_me, same_name = to == it, it_to == me, (to >= 0) & (to == it_to)
     it_mentions = m.mentions[j]
@@ -248,7 +299,7 @@ def _who(m: Said, i: Whole, j: Whole) -> list[NDArray[np.bool_]]:
     ]
 
 
-def _turns(m: Said, i: Whole, j: Whole, older: list[Whole], last_call: Whole) -> list[NDArray[np.bool_]]:
+def _turns(m: Columns, i: Whole, j: Whole, older: list[Whole], last_call: Whole) -> list[NDArray[np.bool_]]:
     later = _next(m.speaker.tolist())
     last = later[j] >= i
     its, call = m.speaker[j], last_call[:, None]
@@ -264,14 +315,14 @@ def _turns(m: Said, i: Whole, j: Whole, older: list[Whole], last_call: Whole) ->
     ]
 
 
-def _gaps(m: Said, i: Whole, j: Whole) -> list[NDArray[np.float64]]:
+def _gaps(m: Columns, i: Whole, j: Whole) -> list[NDArray[np.float64]]:
     gap = (m.time[i] - m.time[j]) / 60
     known = ~np.isnan(gap)
     gap = np.where(known, np.maximum(gap, 0.0), 0.0)
     return [np.log1p(gap) / 3, (gap >= 1).astype(np.float64), known.astype(np.float64)]
 
 
-def _alone(m: Said, rows: Whole, older: list[Whole], last_call: Whole, content: Array) -> Array:
+def _alone(m: Columns, rows: Whole, older: list[Whole], last_call: Whole, content: Array) -> Array:
     own, named = older[0], m.named[rows]
     since_call = np.where(last_call >= 0, rows - last_call, 4 * REACH)
     since_own = np.where(own >= 0, rows - own, 2 * REACH)
@@ -289,7 +340,7 @@ def _alone(m: Said, rows: Whole, older: list[Whole], last_call: Whole, content: 
     return np.column_stack([*(np.asarray(each, np.float32) for each in columns), content])
 
 
-def _common(m: Said, weights: Array, rows: Whole) -> list[NDArray[np.float64]]:
+def _common(m: Columns, weights: Array, rows: Whole) -> list[NDArray[np.float64]]:
     """What a message has in common with each before it: weight, cosine, rarest piece, how many."""
     count, first = len(m.speaker), int(rows[0])
     weight = weights[m.pieces & np.uint32(PIECE_WEIGHTS - 1)].astype(np.float64)
@@ -356,7 +407,7 @@ def _next(keys: Iterable[Hashable]) -> Whole:
     return result
 
 
-def _next_call(m: Said) -> Whole:
+def _next_call(m: Columns) -> Whole:
     """(N,) Where each message's speaker is named next."""
     seen: dict[int, int] = {}
     speaker, named = m.speaker.tolist(), m.named.tolist()

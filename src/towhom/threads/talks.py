@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 
 from towhom.chat import Kind, Message, seconds_since_1970
-from towhom.threads.hearing import SPOKEN
+from towhom.hearing.utterance import SPOKEN
+from towhom.hearing.words import asks
 from towhom.threads.threader import Placed
-
-# Not that of a link to "page?id=3".
-_QUESTION = re.compile(r"\?(?=$|[\s\"'”’)\]!?.,:;])|[？؟]")
-
 
 @dataclass(slots=True, eq=False)
 class Person:
@@ -66,7 +62,7 @@ class Talk:
     @property
     def unanswered(self) -> bool:
         """Whether it starts with a question, and nobody else says anything."""
-        asked = self.first.placed.starts and _QUESTION.search(self.first.message.text) is not None
+        asked = self.first.placed.starts and asks(self.first.message.text)
         return asked and len(self.people) == 1
 
     @property

@@ -12,13 +12,13 @@ import numpy as np
 
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
+from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, REACH, SPOKEN, Ear, Utterance
 from towhom.lexicon import Lexicon
 from towhom.runtime import NumpySelector
-from towhom.threads.hearing import REACH, SPOKEN, Heard, Hearing
 from towhom.threads.network import Network
-from towhom.threads.signals import Array, Likeness, compare, said, structure, with_threads
+from towhom.threads.signals import Array, Likeness, Sight, columns_of, compare, structure, with_threads
 
-FORMAT, VERSION = "towhom-threads", 1
+FORMAT, VERSION = "towhom-threads", 2
 CHUNK = 256
 """Messages that are placed at once, where there are many."""
 _IDS = 10_000
@@ -78,8 +78,9 @@ class Threader:
     def __init__(self, model: Knows, networks: Mapping[str, Network]) -> None:
         self._model = model
         self._networks = networks
-        self._hearing = Hearing(model.lexicon)
-        self._heard: list[Heard] = []
+        self._ear = Ear(model.lexicon)
+        self._utterances: list[Utterance] = []
+        self._sights: list[Sight] = []
         self._places: list[_Place] = []
         self._sides: Array | None = None
         self._by_id: dict[str, _Place] = {}
@@ -101,8 +102,9 @@ class Threader:
             "version": VERSION,
             "vocabulary": self._model.lexicon.fingerprint,
             "lines": self._lines,
-            "hearing": self._hearing.state(),
-            "heard": [heard.state() for heard in self._heard],
+            "ear": self._ear.state(),
+            "utterances": [utterance.state() for utterance in self._utterances],
+            "sights": [astuple(sight) for sight in self._sights],
             "places": [astuple(place) for place in self._places],
             "by_id": {name: astuple(place) for name, place in self._by_id.items()},
         }
@@ -126,50 +128,72 @@ class Threader:
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._lines = int(state["lines"])
-        self._hearing.resume(state["hearing"])
-        self._heard = [Heard.of(each) for each in state["heard"]]
+        self._ear.resume(state["ear"])
+        self._utterances = [Utterance.of(each) for each in state["utterances"]]
+        self._sights = [_sight(*each) for each in state["sights"]]
         self._places = [_Place(*map(int, each)) for each in state["places"]]
         places = {place.order: place for place in self._places}
         for name, each in state["by_id"].items():
             self._by_id[name] = places.get(each[0]) or _Place(*map(int, each))
-        first = self._hearing.count - len(self._heard)
-        if list(places) != list(range(first, self._hearing.count)):
+        first = self._ear.count - len(self._utterances)
+        if list(places) != list(range(first, self._ear.count)) or len(self._sights) != len(places):
             raise ValueError("messages and places differ")
         if any(
             not (place.order < first or place is places.get(place.order)) for place in self._by_id.values()
         ):
             raise ValueError("there is an identifier of no message")
-        if self._heard:
+        if self._utterances:
             self._compared(0)
 
     def _place(self, messages: Sequence[Message]) -> Iterator[Placed]:
-        lines, heard = [], []
+        waiting: list[tuple[Message, int, Utterance]] = []
         for message in messages:
-            lines.append(self._lines if message.line is None else message.line)
+            line = self._lines if message.line is None else message.line
             self._lines += 1
-            if message.kind is Kind.RENAME:
-                self._hearing.rename(message.speaker, message.text)
-            elif message.kind in SPOKEN:
-                heard.append((message, lines[-1], self._hearing.hear(message)))
-        found = iter(self._place_heard(heard) if heard else ())
-        for message, line in zip(messages, lines, strict=True):
-            yield next(found) if message.kind in SPOKEN else Placed(message, line, (line,), line, 1.0)
+            if message.kind in SPOKEN:
+                waiting.append((message, line, self._ear.hear(message)))
+                continue
+            # What changes those before it waits until they are placed.
+            yield from self._place_heard(waiting)
+            waiting = []
+            self._change(message)
+            yield Placed(message, line, (line,), line, 1.0)
+        yield from self._place_heard(waiting)
 
-    def _place_heard(self, new: list[tuple[Message, int, Heard]]) -> list[Placed]:
-        first = len(self._heard)
-        self._heard += [heard for _, _, heard in new]
-        orders = range(self._hearing.count - len(new), self._hearing.count)
+    def _change(self, message: Message) -> None:
+        """Take a line that is no message: somebody is renamed, a message is changed or taken back."""
+        if message.kind is Kind.RENAME:
+            self._ear.rename(message.speaker, message.text)
+        place = self._by_id.get(message.id) if message.id is not None else None
+        first = self._ear.count - len(self._utterances)
+        if place is None or place.order < first or message.kind not in (Kind.EDIT, Kind.DELETE):
+            return
+        utterance = self._utterances[place.order - first]
+        if message.kind is Kind.EDIT:
+            self._ear.rehear(utterance, message.text)
+        else:
+            utterance.gone, utterance.tokens, utterance.pieces = True, NO_TOKENS, NO_PIECES
+        self._sides = None
+        self._compared(0)
+
+    def _place_heard(self, new: list[tuple[Message, int, Utterance]]) -> list[Placed]:
+        if not new:
+            return []
+        first = len(self._utterances)
+        self._utterances += [utterance for _, _, utterance in new]
+        self._sights += [Sight() for _ in new]
+        orders = range(self._ear.count - len(new), self._ear.count)
         self._places += [_Place(order, line) for order, (_, line, _) in zip(orders, new, strict=True)]
         answered = [
             self._answered(message, place)
             for (message, _, _), place in zip(new, self._places[first:], strict=True)
         ]
         alike = self._compared(first)
-        columns = said(self._heard)
+        columns = columns_of(self._utterances)
         signals = compare(columns, alike, self._model.lexicon.piece_weights, first)
         likely = self._networks["first"](signals)
         self._first_sight(likely, answered, first)
-        more = structure(with_threads(columns, self._heard), first, likely)
+        more = structure(with_threads(columns, self._sights), first, likely)
         pairs = np.concatenate([signals.pairs, more], axis=2)
         likely = self._networks["second"](signals._replace(pairs=pairs))
         result = []
@@ -179,20 +203,20 @@ class Threader:
             place.thread = line if parent is place else parent.thread
             probability = 1.0 if known else float(likely[row, best])
             result.append(Placed(message, line, (parent.line,), place.thread, probability))
-        del self._heard[:-REACH], self._places[:-REACH]
+        del self._utterances[:-REACH], self._sights[:-REACH], self._places[:-REACH]
         return result
 
     def _compared(self, first: int) -> Likeness:
         """What the selector makes of the new messages, beside those within reach."""
         runtime = self._model.runtime
-        tokens = [heard.tokens for heard in self._heard[first:]]
-        utterances = runtime.encode_utterances(np.concatenate(tokens), np.cumsum([0, *map(len, tokens)]))
-        heard, answers = runtime.sides(utterances)
+        tokens = [utterance.tokens for utterance in self._utterances[first:]]
+        encoded = runtime.encode_utterances(np.concatenate(tokens), np.cumsum([0, *map(len, tokens)]))
+        heard, answers = runtime.sides(encoded)
         if self._sides is not None:
             heard = np.concatenate([self._sides, heard])
         # A copy, since a view would keep all the others alive.
         self._sides = heard[-REACH:].copy()
-        return Likeness(heard, answers, runtime.embedding(utterances))
+        return Likeness(heard, answers, runtime.embedding(encoded))
 
     def _answered(self, message: Message, place: _Place) -> _Place | None:
         """What the platform says that a message answers; from now on, the message itself can be answered."""
@@ -208,13 +232,21 @@ class Threader:
         """Conversations as the first stage sees them."""
         for row, (column, known) in enumerate(zip(likely.argmax(axis=1).tolist(), answered, strict=True)):
             at = first + row
-            heard, place = self._heard[at], self._places[at]
+            sight, place = self._sights[at], self._places[at]
             back = column + 1 if known is None else place.order - known.order
             if back <= REACH:
-                heard.answers(self._heard[at - back], back)
+                sight.answers(self._sights[at - back], self._utterances[at - back].speaker, back)
             else:
-                heard.starts(place.order if known is None else known.first_thread)
-            place.first_thread = heard.thread
+                sight.starts(place.order if known is None else known.first_thread)
+            place.first_thread = sight.thread
+
+
+def _sight(parent: object, thread: object, answered: object) -> Sight:
+    if type(parent) is not int or not 0 <= parent <= REACH or type(thread) is not int:
+        raise ValueError("there is a message that is out of reach")
+    if not isinstance(answered, str | None):
+        raise TypeError(f"expected a text, found {answered!r}")
+    return Sight(parent, thread, answered)
 
 
 def place_channels(

@@ -18,7 +18,7 @@ from torch.nn.functional import relu
 from towhom.errors import TrainingError
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.live import Model, Session
-from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, AddresseeRanker, Features, Said
+from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, AddresseeRanker, Features, Turn
 from towhom.persistence import SavedModel
 from towhom.training.named import NamedWeights
 
@@ -60,11 +60,11 @@ class Example:
 class _Watched(Session):
     """A session that keeps what it knew of the last message."""
 
-    seen: tuple[Features, Said]
+    seen: tuple[Features, Turn]
 
-    def _addressees(self, said: Said) -> tuple[Features, NDArray[np.float64]]:
-        found, probabilities = super()._addressees(said)
-        self.seen = found, said
+    def _addressees(self, turn: Turn, past: list[Turn]) -> tuple[Features, NDArray[np.float64]]:
+        found, probabilities = super()._addressees(turn, past)
+        self.seen = found, turn
         return found, probabilities
 
 
@@ -80,11 +80,11 @@ def collect(
         session = _Watched(model)
         for line, message in log.messages():
             session.observe(message)
-            found, said = session.seen
+            found, turn = session.seen
             truth = log.truth.get(line, frozenset())
             meant = np.array([name in truth for name in (*found.names, None)])
-            if meant.any() and said.state is not None:
-                state = session.model.runtime.embedding(said.state)
+            if meant.any() and turn.embedding is not None:
+                state = session.model.runtime.embedding(turn.embedding)
                 examples.append(Example(found, state, meant))
         progress(log.name)
     return examples

@@ -14,7 +14,8 @@ import numpy as np
 
 from towhom.chat import Kind
 from towhom.corpus import Corpus, Split
-from towhom.corpus.vocabulary import NAME, name_parts
+from towhom.hearing.people import name_parts
+from towhom.text.vocabulary import NAME
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.text.tokenizer import tokenize
 from towhom.text.vocabulary import ModelVocabulary

@@ -18,19 +18,20 @@ from torch.nn.functional import dropout, relu
 from towhom.chat import Kind
 from towhom.errors import TrainingError
 from towhom.evaluation.reply_links import LinkedLog
+from towhom.hearing.utterance import REACH, SPOKEN, Ear, Utterance
 from towhom.live import Model
 from towhom.persistence import SavedModel
-from towhom.threads.hearing import REACH, SPOKEN, Heard, Hearing
 from towhom.threads.network import Network
 from towhom.threads.signals import (
     MESSAGE,
     MESSAGE_TIME,
     TIME,
     Likeness,
+    Sight,
     Signals,
+    columns_of,
     compare,
     pair_names,
-    said,
     structure,
     with_threads,
 )
@@ -85,7 +86,7 @@ class Examples:
     """(R, `REACH` + 1) What they answer; the last is that they start a conversation. None if unknown."""
     chat: NDArray[np.int64]
     """(R,) Which chat each is of."""
-    heard: tuple[tuple[tuple[Heard, ...], int], ...]
+    heard: tuple[tuple[tuple[Utterance, ...], int], ...]
     """Of each chat: all its messages, and where those begin that are among the examples."""
 
 
@@ -104,7 +105,7 @@ def collect(
         encoded = model.runtime.encode_utterances(np.concatenate(tokens), np.cumsum([0, *map(len, tokens)]))
         sides, replies = model.runtime.sides(encoded)
         alike = Likeness(sides, replies[first:], model.runtime.embedding(encoded[first:]))
-        found = compare(said(messages), alike, model.lexicon.piece_weights, first)
+        found = compare(columns_of(messages), alike, model.lexicon.piece_weights, first)
         parts.append(Signals(found.pairs.astype(_HALF), found.messages.astype(_HALF), found.there))
         answers.append(_answers(log, lines, first))
         counts.append(len(lines) - first)
@@ -124,16 +125,15 @@ def collect(
     )
 
 
-def _heard(model: Model, log: LinkedLog) -> tuple[list[Heard], list[int]]:
-    """All messages of a chat with their lines; each starts a conversation, as far as is known."""
-    hearing, messages = Hearing(model.lexicon), list[Heard]()
+def _heard(model: Model, log: LinkedLog) -> tuple[list[Utterance], list[int]]:
+    """All messages of a chat, with their lines."""
+    ear, messages = Ear(model.lexicon), list[Utterance]()
     lines: list[int] = []
     for message in log.lines:
         if message.kind is Kind.RENAME:
-            hearing.rename(message.speaker, message.text)
+            ear.rename(message.speaker, message.text)
         elif message.kind in SPOKEN and message.line is not None:
-            messages.append(hearing.hear(message))
-            messages[-1].starts(len(lines))
+            messages.append(ear.hear(message))
             lines.append(message.line)
     return messages, lines
 
@@ -156,13 +156,15 @@ def with_structure(examples: Examples, likely: NDArray[np.float32]) -> Examples:
     found = []
     for chat, (messages, first) in enumerate(examples.heard):
         mine = likely[examples.chat == chat]
+        # Messages before the first each start a conversation, as far as is known.
+        sights = [Sight(thread=at) for at in range(len(messages))]
         for row, column in enumerate(mine.argmax(axis=1).tolist()):
             at = first + row
             if column < REACH:
-                messages[at].answers(messages[at - column - 1], column + 1)
-            else:
-                messages[at].starts(at)
-        found.append(structure(with_threads(said(messages), messages), first, mine).astype(_HALF))
+                back = column + 1
+                sights[at].answers(sights[at - back], messages[at - back].speaker, back)
+        columns = with_threads(columns_of(messages), sights)
+        found.append(structure(columns, first, mine).astype(_HALF))
     pairs = np.concatenate([examples.signals.pairs, np.concatenate(found)], axis=2)
     return replace(examples, signals=examples.signals._replace(pairs=pairs))
 

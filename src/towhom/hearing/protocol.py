@@ -1,4 +1,8 @@
-"""To whom a message is addressed, where the log says so: name in front, mention, reply link."""
+"""Who a message is for by the rule of the paper's protocol, and of platforms that mark it.
+
+The strictest manner of calling: the addressee's name in front, a lone separator, something after it. The labels of
+a corpus are found by it; `towhom.hearing.calls` hears all the others.
+"""
 
 from __future__ import annotations
 

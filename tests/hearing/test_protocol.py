@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from towhom.addressing import choose_addressee, prefix_pattern, resolve_addressees
+from towhom.hearing.protocol import choose_addressee, prefix_pattern, resolve_addressees
 from towhom.chat import Kind, Message
 
 

@@ -1,0 +1,479 @@
+"""How the names in a text are used: as a call, and in which manner, or to talk about somebody.
+
+The rules stand here once for all languages; what words mean is in `towhom.hearing.languages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from towhom.hearing.languages import LATIN, Language, Phrases
+from towhom.hearing.manners import CALLING, Manner
+from towhom.hearing.names import AND, COMMON, SET_OFF, Place
+from towhom.hearing.words import EMOJI, SHORTCODE
+
+EVERYONE = frozenset({"@everyone", "@here", "@channel", "@all", "@room", "@everybody", "@group", "@team"})
+"""How platforms call everybody."""
+_SHORTEST_NAME = 3
+_LONGER_THAN_WORDS = 8
+"""A name of so many letters is no ordinary word."""
+
+# A colon may begin a smiley; an exclamation or a question mark after a name belongs to the call.
+_SEPARATOR = regex.compile(r"\s*(?:->|=>|>+|[,;]|:(?![)(dp/|\]\\3*'-])|\.{2,}|!+|\?+|~+|-+(?=[\s\p{L}])|\n)\s*")
+_CUT_OFF = regex.compile(r"[\"')\]*_>]*\s*(?:(?:->|=>|>+|[,;:]|\.{2,}|-+(?=\s))\s*)?")
+"""What is cut off behind a name in front. What remains says something: `!` and `?`."""
+_MARKS = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE}|(?<!\p{{L}})x?[:;=]-?[dp)(](?!\p{{L}}))*")
+_MARKS_BEFORE = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE})*$", regex.REVERSE)
+_SENTENCE_END = regex.compile(r"(?:[.!?;]|\n|\.{2,}|:\w+:|\p{Extended_Pictographic})[\s\"')\]]*$")
+_COMMA_AFTER = regex.compile(r"\s*(?:[,;.!?)]|-+\s|$)")
+_CLAUSE_END = regex.compile(r"\s*[,.!?;)]")
+_CLOSING = regex.compile(r"^[\"')\]*_`]+(?=[\s,:;!?]|$)")
+_LIST = regex.compile(r"\s*(?:[,/&+]\s*)?@?\s*")
+_WORD = regex.compile(r"[\p{L}\p{M}'-]+")
+_NEXT_WORD = regex.compile(r"\s*([\p{L}\p{M}']+)")
+_HONOUR = regex.compile(r"さん|くん|ちゃん|様|さま|先生|님|씨|-\w+")
+"""Honorifics after which a word may follow at once."""
+_LAUGHS = regex.compile(
+    r"(?:k{2,}|(?:h[aeiuo]|j[aei]|ha?h|a?hah|х[аеи]){2,}\p{L}?|rs(?:rs)*|5{3,}|[ㅋㅎㅠㅜ]+|w{2,}|笑+|草|x+d+|ه{2,}"
+    r"|ח{3,}|哈+|ฮ่า+)(?!\p{L})"
+)
+_TO_ALL = (" a ", " à ", " an ", " to ")
+_ENGLISH_THIRD = regex.compile(r"\p{L}{3,}(?:s|ed)\b")
+_NOT_THIRD = frozenset({"this", "yes", "plus", "pass", "press", "address", "access", "process", "discuss",
+                        "guess", "miss", "cross", "less", "focus", "https", "feed", "need", "seed", "speed",
+                        "embed", "bless", "dismiss", "always", "perhaps", "besides", "thanks", "sometimes",
+                        "cheers", "what's", "where's", "compress", "suppress", "express", "does", "has",
+                        "was", "let's", "assess", "toss", "kiss", "proceed", "exceed"})  # fmt: skip
+_WHO = frozenset({"who", "who's", "whos", "wer", "quién", "quien", "quem", "qui", "kim", "кто", "مين", "من", "מי",
+                  "किसने", "कौन"})  # fmt: skip
+_NOT_ASKED = frozenset({"i", "i'm", "im", "my", "we", "here", "there", "sorry", "ich", "mein", "wir", "yo", "mi",
+                        "je", "he", "she", "they", "it's", "that's", "this", "these", "those"})  # fmt: skip
+"""First words of a text that asks nobody for anything, though the word lists have them."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Around:
+    """What stands around a name, or several that are called together."""
+
+    word: str
+    before: str
+    after: str
+    at: bool
+    """Whether an @ stands before it."""
+    in_front: bool
+    """Whether nothing but greetings, fillers and other names stands before it."""
+    starts_sentence: bool
+    greeted: bool
+    particle: bool
+    """Whether a particle or title stands before it that makes it a call."""
+    honored: bool
+    ordinary: bool
+    """Whether the name is a common word."""
+    filler: bool
+    """Whether it is one that stands in front of messages: `cool, thanks`."""
+    after_a_call: bool
+    """Whether somebody else was called before."""
+    several: bool
+    separated: bool = False
+    alone: bool = False
+    """Whether nothing follows."""
+    third: int = 0
+    """How long a phrase follows that talks about somebody."""
+    request: int = 0
+    """How long a phrase follows that asks somebody for something."""
+
+    @property
+    def talked_about(self) -> bool:
+        """Whether what follows talks about somebody."""
+        return self.third > self.request
+
+
+class Judge:
+    """Tells of each name in a text how it is used.
+
+    Args:
+        plain: The normalized text.
+        places: Where the names are; at least one.
+        languages: That the text may be in.
+        weight: How much a word tells.
+    """
+
+    def __init__(
+        self,
+        plain: str,
+        places: Sequence[Place],
+        languages: tuple[Language, ...],
+        weight: Callable[[str], float],
+    ) -> None:
+        self._plain = plain
+        self._places = places
+        self.languages = languages
+        self._main = languages[0]
+        self._weight = weight
+        self._you = any(self._has(each.you) for each in languages)
+        self._ends = [self._after_honorific(place) for place in places]
+
+    def manners(self) -> list[Manner]:
+        """How each of the names is used."""
+        found: list[Manner] = [Manner.ABOUT] * len(self._places)
+        first = 0
+        while first < len(self._places):
+            last = self._last_of_list(first)
+            together = self._manner(first, last) if last > first else Manner.ABOUT
+            if together in CALLING and self._is_called_together(first, last):
+                found[first : last + 1] = [together] * (last + 1 - first)
+            else:
+                for each in range(first, last + 1):
+                    after_a_call = any(manner in CALLING for manner in found[:each])
+                    found[each] = self._manner(each, each, after_a_call=after_a_call)
+            first = last + 1
+        return found
+
+    def rest(self, manners: list[Manner]) -> int:
+        """Where the text begins, without the names in front and what sets them off; 0 if they stay."""
+        if self._plain[: self._places[0].start].strip("@ \t\"'([*_<"):
+            return 0
+        if manners[0] not in (Manner.FRONT, Manner.MENTION):
+            return 0
+        last = 0
+        while last + 1 < len(manners) and manners[last + 1] is manners[0] and self._are_joined(last):
+            last += 1
+        cut = _CUT_OFF.match(self._plain, self._ends[last])
+        end = cut.end() if cut else self._ends[last]
+        return end if any(character.isalnum() for character in self._plain[end:]) else 0
+
+    # -- a name, or several together
+
+    def _manner(self, first: int, last: int, *, after_a_call: bool = False) -> Manner:
+        if self._is_quoted(self._places[first]):
+            return Manner.ABOUT
+        around = self._around(first, last, after_a_call=after_a_call)
+        if self._is_object(around):
+            return Manner.ABOUT
+        if around.at:
+            return self._mentioned(around)
+        return self._in_front(around) if around.in_front else self._inside(around)
+
+    def _around(self, first: int, last: int, *, after_a_call: bool) -> _Around:
+        place, plain = self._places[first], self._plain
+        before = plain[: place.start].rstrip("@").rstrip("\"'([*_`<").rstrip()
+        after = _CLOSING.sub("", plain[self._ends[last] :])
+        lead, greeted, particle, starts_sentence = self._lead(before, first)
+        around = _Around(
+            word=place.word, before=before, after=after, at=place.at, in_front=not lead,
+            starts_sentence=starts_sentence, greeted=greeted, particle=particle,
+            honored=self._ends[last] > self._places[last].end,
+            ordinary=any(self._is_ordinary(each.word) for each in self._places[first : last + 1]),
+            filler=self._is_filler(place.word), after_a_call=after_a_call, several=last > first,
+        )  # fmt: skip
+        following = after.lstrip(" \t")
+        around.third = max(each.third.starting(following) for each in self.languages)
+        around.request = max(
+            max(each.request.starting(following), each.you.starting(following)) for each in self.languages
+        )
+        # Where words are not set apart, a space is a separator.
+        spaced_off = not self._main.spaced and after[:1].isspace() and not around.talked_about
+        around.separated = spaced_off or _SEPARATOR.match(after) is not None
+        around.alone = _MARKS.fullmatch(after) is not None
+        return around
+
+    def _mentioned(self, around: _Around) -> Manner:
+        if around.in_front:
+            about = around.talked_about and not around.separated and not self._you
+            return Manner.ABOUT if about and "?" not in around.after else Manner.MENTION
+        if around.starts_sentence or SET_OFF.search(around.before):
+            return Manner.MENTION
+        about = self._precedes(around.before) or (around.talked_about and not self._ends_there(around.after))
+        return Manner.ABOUT if about else Manner.MENTION_INSIDE
+
+    def _in_front(self, around: _Around) -> Manner:
+        after = around.after
+        if around.filler and not (around.greeted or around.particle or after.lstrip().startswith(":")):
+            return Manner.ABOUT
+        emphasised = around.after_a_call and after.lstrip()[:1] in ("!", "?", "~")
+        if around.alone or (around.separated and not emphasised):
+            return Manner.GREETING if around.greeted else Manner.FRONT
+        if around.particle:
+            return Manner.VOCATIVE
+        touched = around.before[-1:].isalnum()
+        if around.greeted and (not around.talked_about or self._you or touched):
+            return Manner.GREETING
+        if around.talked_about or around.after_a_call:
+            return Manner.ABOUT
+        return self._bare(around)
+
+    def _bare(self, around: _Around) -> Manner:
+        """A name in front with nothing between it and the text."""
+        after = around.after
+        if around.honored:
+            return Manner.FRONT
+        if around.request:
+            return Manner.ABOUT if around.ordinary and not self._you else Manner.BARE
+        if around.ordinary or around.several:
+            return Manner.BARE if self._you and not around.ordinary else Manner.ABOUT
+        word = _NEXT_WORD.match(after)
+        if word is None:
+            return Manner.BARE
+        english = self._main.code == "en"
+        if english and _ENGLISH_THIRD.match(word[1]) and word[1] not in _NOT_THIRD:
+            return Manner.BARE if self._you and "?" in after else Manner.ABOUT
+        asked = self._you or "?" in after or self._is_polite()
+        return Manner.BARE if asked or english else Manner.ABOUT
+
+    def _inside(self, around: _Around) -> Manner:
+        after = around.after
+        about = self._precedes(around.before)
+        at_end = self._ends_there(after)
+        set_off = SET_OFF.search(around.before) is not None
+        if around.filler and not (set_off and at_end and "?" in after):
+            return Manner.INSIDE
+        if around.particle or (at_end and around.starts_sentence):
+            return Manner.VOCATIVE
+        if set_off and (at_end or (_COMMA_AFTER.match(after) and not around.talked_about)):
+            return Manner.VOCATIVE
+        if around.greeted and not around.talked_about:
+            return Manner.GREETING
+        if (set_off or around.starts_sentence) and not around.ordinary:
+            return self._starts_clause(around)
+        if (at_end or _CLAUSE_END.match(after)) and not about and not around.ordinary:
+            return self._ends_clause(around)
+        return Manner.ABOUT if about or around.talked_about else Manner.INSIDE
+
+    def _starts_clause(self, around: _Around) -> Manner:
+        if around.talked_about:
+            return Manner.ABOUT
+        if around.separated:
+            return Manner.VOCATIVE
+        asked = self._you or "?" in around.after or around.request > _SHORTEST_NAME
+        return Manner.BARE if around.request and asked else Manner.INSIDE
+
+    def _ends_clause(self, around: _Around) -> Manner:
+        if around.honored:
+            return Manner.VOCATIVE
+        if not self._you and any(word in _WHO for word in _WORD.findall(around.before)[:4]):
+            return Manner.ABOUT  # "who wrote robo?"
+        word, before = around.word, around.before
+        # A name in another script than the text is no word of it; a short one of the same may be.
+        foreign = word.isascii() and self._main.code not in LATIN
+        may_be_word = self._weight(word) < 1.0 or (word.isalpha() and len(word) < _LONGER_THAN_WORDS)
+        asked = self._you or "?" in self._plain or self._begins_with_request()
+        spaced_off = self._main.spaced or self._plain[len(before) : len(before) + 1].isspace()
+        apart = foreign or spaced_off or any(each.asks.ending(before) for each in self.languages)
+        return Manner.END if apart and (asked or foreign or not may_be_word) else Manner.INSIDE
+
+    # -- what stands before and after
+
+    def _lead(self, before: str, first: int) -> tuple[str, bool, bool, bool]:
+        """What stands before a name, without fillers and greetings.
+
+        Also whether the name is greeted, has a particle that calls, and whether it starts a sentence.
+        """
+        greeted = particle = False
+        rest, touching, closed = before, True, False
+        while rest:
+            bare = rest.rstrip()
+            marks = _MARKS_BEFORE.search(bare)
+            bare = bare[: marks.start()] if marks else bare
+            if len(bare) < len(rest.rstrip()):
+                if _SENTENCE_END.search(rest) and bare and not self._is_lead(bare):
+                    return bare, greeted, particle, True
+                rest = bare
+                continue
+            step = 0
+            for language in self.languages:
+                vocative = language.vocative.ending(bare) if touching else 0
+                greeting = _ending(language.greeting, bare)
+                step = max(vocative, greeting, _ending(language.filler, bare))
+                if step:
+                    greeted = greeted or (greeting == step and not closed)
+                    particle = particle or (vocative == step and greeting < step)
+                    break
+            if not step:
+                name = next((place for place in self._places[:first] if place.end == len(bare)), None)
+                if name is None:
+                    return bare, greeted, particle, False
+                step = len(bare) - name.start
+                closed = True  # what stands before another name is said to that one
+            rest = bare[:-step]
+            touching = False
+        return "", greeted, particle, True
+
+    def _is_lead(self, text: str) -> bool:
+        """Whether a text is nothing but fillers and greetings."""
+        for language in self.languages:
+            rest = text
+            while rest:
+                rest = rest.rstrip(" ,.!?~-\n")
+                step = max(language.filler.ending(rest), language.greeting.ending(rest))
+                if not step:
+                    break
+                rest = rest[:-step]
+            if not rest:
+                return True
+        return False
+
+    def _precedes(self, before: str) -> bool:
+        """Whether what stands before a name talks about it."""
+        return any(each.before.ending(before) for each in self.languages)
+
+    def _ends_there(self, after: str) -> bool:
+        """Whether nothing but marks, laughter and fillers follows."""
+        rest = after
+        while True:
+            marks = _MARKS.match(rest)
+            rest = rest[marks.end() :] if marks else rest
+            if not rest:
+                return True
+            laughs = _LAUGHS.match(rest)
+            step = laughs.end() if laughs else 0
+            for each in self.languages:
+                step = max(step, each.filler.starting(rest), each.greeting.starting(rest))
+            if not step:
+                return False
+            rest = rest[step:]
+
+    def _is_object(self, around: _Around) -> bool:
+        """Whether an ending is attached to the name that makes it an object, a topic or an owner."""
+        after = around.after
+        if not after or after[0].isspace():
+            return False
+        if after[0] in "'-" and after[1:2].isalpha():
+            return after[0] == "'" or not around.honored
+        attached = any(each.third.starting(after) for each in self.languages if each.code in ("ja", "ko"))
+        return attached or (after[0].isalpha() and self._main.code == "ko")
+
+    def _is_polite(self) -> bool:
+        """Whether a text ends like a request: `prends du lait stp`."""
+        rest = self._plain.rstrip(" .!?")
+        return any(each.request.ending(rest) or each.you.ending(rest) for each in self.languages)
+
+    def _begins_with_request(self) -> bool:
+        start = self._plain.lstrip()
+        first = _WORD.match(start)
+        if first is not None and first[0] in _NOT_ASKED:
+            return False
+        return any(each.request.starting(start) for each in self.languages)
+
+    def _after_honorific(self, place: Place) -> int:
+        """Where a name ends, with what honours it."""
+        plain, best = self._plain, place.end
+        start = place.end + (plain[place.end : place.end + 1] == " ")
+        for language in self.languages:
+            length = language.honorific.starting(plain[start:])
+            if not length:
+                continue
+            phrase, rest = plain[start : start + length], plain[start + length :]
+            free = not rest[:1].isalpha() or _HONOUR.fullmatch(phrase) is not None
+            particle = language.code in ("ja", "ko") and language.third.starting(rest) > 0
+            apart = language.code != "en" or start == place.end or phrase not in ("man", "san", "dear")
+            if (free or particle) and apart:
+                best = max(best, start + length)
+        return best
+
+    def _is_ordinary(self, word: str) -> bool:
+        common = (word.isascii() and len(word) < _SHORTEST_NAME) or self._weight(word) <= COMMON
+        return common or self._is_filler(word) or any(word in each.common for each in self.languages)
+
+    def _is_filler(self, word: str) -> bool:
+        return any(word in each.filler or word in each.greeting for each in self.languages)
+
+    def _is_quoted(self, place: Place) -> bool:
+        """Whether a name is in a quotation of more than itself, in code, or in a link."""
+        before, after = self._plain[: place.start], self._plain[place.end :]
+        if before.rpartition("\n")[2].lstrip().startswith(">"):
+            return True
+        for mark in '"`':
+            if before.count(mark) % 2 and mark in after:
+                inside = before.rpartition(mark)[2] + after.partition(mark)[0]
+                if inside.strip(" @"):
+                    return True
+        return "://" in before.rpartition(" ")[2] or (not place.at and "/" in (before[-1:], after[:1]))
+
+    def _has(self, phrases: Phrases) -> bool:
+        """Whether a text has one of some phrases in it."""
+        words = _WORD.findall(self._plain)
+        if any(word in phrases for word in words):
+            return True
+        spaced = f" {' '.join(words)} "
+        return any(f" {phrase} " in spaced for phrase in phrases.several) or (
+            not self._plain.isascii() and any(phrase in self._plain for phrase in phrases.attached)
+        )
+
+    # -- several names
+
+    def _are_joined(self, one: int) -> bool:
+        """Whether a name and the next are a list: a comma, an `and` or nothing between them."""
+        return self._between(one) is not None
+
+    def _between(self, one: int) -> str | None:
+        between = self._plain[self._ends[one] : self._places[one + 1].start]
+        word = between.strip(" ,@")
+        joined = _LIST.fullmatch(between) or word in AND or any(word in each.joins for each in self.languages)
+        return between if joined else None
+
+    def _last_of_list(self, first: int) -> int:
+        last = first
+        while last + 1 < len(self._places) and self._are_joined(last):
+            last += 1
+        return last
+
+    def _is_called_together(self, first: int, last: int) -> bool:
+        """Whether several names are called together, and not one that is told about the other."""
+        if all(each.at for each in self._places[first : last + 1]):
+            return True
+        after = self._plain[self._ends[last] :]
+        if _SEPARATOR.match(after) or _MARKS.fullmatch(after):
+            return True
+        if self._ends[last] > self._places[last].end and not after[:1].isalpha():
+            return True  # an honorific sets them off
+        if not self._main.spaced and after[:1].isspace():
+            return True
+        following = after.lstrip()
+        you = any(each.you.starting(following) for each in self.languages)
+        if you and not any(each.third.starting(following) for each in self.languages):
+            return True
+        return any(character.isalpha() for character in self._between(last - 1) or "")
+
+
+def calls_everybody(plain: str, languages: tuple[Language, ...]) -> bool:
+    """Whether a normalized text calls everybody who is there."""
+    if "@" in plain and any(word.rstrip(".,:;!?") in EVERYONE for word in plain.split()):
+        return True
+    return any(_starts_with_everybody(plain, language) for language in languages)
+
+
+def _starts_with_everybody(plain: str, language: Language) -> bool:
+    rest, greeted = plain, False
+    while True:
+        marks = _MARKS.match(rest)
+        rest = rest[marks.end() :] if marks else rest
+        length = language.everybody.starting(rest)
+        if length:
+            after = rest[length:]
+            following = after.lstrip()
+            plainly = language.code != "en" and not language.third.starting(following)
+            greets = language.greeting.starting(following) > 0
+            if greeted or greets or plainly or not following or following[0] in ",:;!.-":
+                return True
+        greeting = language.greeting.starting(rest)
+        step = max(greeting, language.filler.starting(rest))
+        if not step:
+            return False
+        greeted = greeted or greeting == step
+        rest = rest[step:]
+        for particle in _TO_ALL:
+            if greeted and rest.startswith(particle):
+                rest = rest[len(particle) :]
+
+
+def _ending(phrases: Phrases, text: str) -> int:
+    """How many characters of the end of a text are a phrase, or one with a letter drawn out: `heyyy`."""
+    found = phrases.ending(text)
+    if found or len(text) < 3 or not text[-1] == text[-2] == text[-3]:
+        return found
+    short = text.rstrip(text[-1]) + text[-1]
+    found = phrases.ending(short)
+    return found + len(text) - len(short) if found else 0

@@ -1,0 +1,71 @@
+"""The manners of calling somebody, how sure each is, and each in words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Manner(StrEnum):
+    """How somebody is called, the surest first."""
+
+    REPLY = "reply"
+    """The platform says that the message answers one of theirs."""
+    GIVEN = "given"
+    """The platform, or whoever wrote the log, says that the message is for them."""
+    MENTION = "mention"
+    """`@robo restart it`: in front, or marked by the platform."""
+    FRONT = "front"
+    """`robo: restart it`: a name in front, and a separator of any script."""
+    GREETING = "greeting"
+    """`good evening robo`, `thanks, robo`: a greeting, thanks or a filler, and a name."""
+    VOCATIVE = "vocative"
+    """`is it up, robo?`: set off by a comma or a particle, at the end or in the middle."""
+    MENTION_INSIDE = "mention inside"
+    """`what about the logs @robo`."""
+    BARE = "bare"
+    """`robo restart it`: in front, nothing between."""
+    END = "end"
+    """`is it up robo?`: at the end, nothing between."""
+    INSIDE = "inside"
+    """Named somewhere, and nothing says whether as a call."""
+    ABOUT = "about"
+    """Not called: `robo keeps crashing`, `ask robo`."""
+
+
+SURE: dict[Manner, float] = {
+    Manner.REPLY: 0.96,
+    Manner.GIVEN: 0.96,
+    Manner.MENTION: 0.93,
+    Manner.FRONT: 0.96,
+    Manner.GREETING: 0.83,
+    Manner.VOCATIVE: 0.92,
+    Manner.MENTION_INSIDE: 0.88,
+    Manner.BARE: 0.92,
+    Manner.END: 0.88,
+    Manner.INSIDE: 0.13,
+    Manner.ABOUT: 0.2,
+}
+"""How often somebody who is named in a manner is meant, by human reply links of #ubuntu. Manners that are rare there
+are drawn towards a name in front, and those that it does not know are taken from their kin: see
+docs/bot.md#how-sure-a-call-is and its record."""
+
+REASONS: dict[Manner, str] = {
+    Manner.REPLY: "{me} replies to a message of {who}",
+    Manner.GIVEN: "{me} names {who}",
+    Manner.MENTION: "{me} mentions @{who}",
+    Manner.FRONT: "{me} names {who}",
+    Manner.GREETING: "{me} greets or thanks {who}",
+    Manner.VOCATIVE: "{me} calls {who}",
+    Manner.MENTION_INSIDE: "{me} mentions @{who}",
+    Manner.BARE: "{me} begins with the name of {who}",
+    Manner.END: "{me} ends with the name of {who}",
+    Manner.INSIDE: "{me} mentions {who}",
+    Manner.ABOUT: "{me} talks about {who}",
+}
+"""Each manner in words."""
+
+CALLING = frozenset(Manner) - {Manner.INSIDE, Manner.ABOUT}
+"""Manners that are calls."""
+
+EVERYONE = frozenset({"@everyone", "@here", "@channel", "@all", "@room", "@everybody", "@group", "@team"})
+"""How platforms call everybody."""
