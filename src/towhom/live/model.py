@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from towhom.chat import Message
 from towhom.errors import ModelFormatError
 from towhom.lexicon import Lexicon
-from towhom.hearing.manners import Manner
+from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.utterance import CALLED
 from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Turn
 from towhom.live.calibration import Calibration
@@ -28,6 +28,23 @@ from towhom.threads.threader import CHUNK
 
 _ROOM_OF_TWO = 0.8
 """How likely a message is for the only other one who is known to be there."""
+
+
+_AT_MOST = {Manner.ABOUT: SURE[Manner.ABOUT], Manner.INSIDE: 0.4}
+"""How likely somebody is meant, at most, who is named and not called."""
+
+
+def _capped(probabilities: NDArray[np.float64], place: int, most: float) -> NDArray[np.float64]:
+    """Probabilities of which one is at most so high; the others share what it loses."""
+    if probabilities[place] <= most:
+        return probabilities
+    rest = 1.0 - probabilities[place]
+    if rest <= 0:
+        probabilities[-1] = 1.0
+    else:
+        probabilities *= (1.0 - most) / rest
+    probabilities[place] = most
+    return probabilities
 
 
 class Model:
@@ -117,11 +134,10 @@ class Model:
         if not sure and only_other is not None and not (said.mentions or said.everybody):
             sure = {only_other: _ROOM_OF_TWO}
         for call in said.calls:
-            if call.manner is Manner.ABOUT and call.who in found.names:
+            if call.manner in _AT_MOST and call.who in found.names:
                 place = found.names.index(call.who)
-                probabilities[place] = min(probabilities[place], call.sure)
+                probabilities = _capped(probabilities, place, _AT_MOST[call.manner])
         if not sure:
-            probabilities /= probabilities.sum()
             return probabilities
         called = np.array([name in sure for name in found.names] + [False])
         probabilities[called] = 0.0
