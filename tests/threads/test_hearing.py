@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from tests.live.conftest import VOCABULARY
 from towhom.chat import Kind, Message
-from towhom.lexicon import Lexicon
+from towhom.hearing.lexicon import Lexicon
 from towhom.people import REMEMBERED
 from towhom.text.pieces import pieces_of
 from towhom.threads.hearing import MENTIONS, NOBODY, REACH, STRANGER, Heard, Hearing

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tests.live.conftest import VOCABULARY
 from tests.threads.chats import START, busy_chat
 from towhom.chat import Kind, Message
-from towhom.lexicon import Lexicon
+from towhom.hearing.lexicon import Lexicon
 from towhom.text.pieces import PIECE_WEIGHTS, pieces
 from towhom.threads.hearing import REACH, SPOKEN, Heard, Hearing
 from towhom.threads.signals import (

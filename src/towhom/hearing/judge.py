@@ -113,7 +113,8 @@ class Judge:
         self.languages = languages
         self._main = languages[0]
         self._weight = weight
-        self._you = any(self._has(each.you) for each in languages)
+        words = _WORD.findall(plain)
+        self._you = any(each.you.inside(plain, words) for each in languages)
         self._ends = [self._after_honorific(place) for place in places]
 
     def manners(self) -> list[Manner]:
@@ -391,16 +392,6 @@ class Judge:
                 if inside.strip(" @"):
                     return True
         return "://" in before.rpartition(" ")[2] or (not place.at and "/" in (before[-1:], after[:1]))
-
-    def _has(self, phrases: Phrases) -> bool:
-        """Whether a text has one of some phrases in it."""
-        words = _WORD.findall(self._plain)
-        if any(word in phrases for word in words):
-            return True
-        spaced = f" {' '.join(words)} "
-        return any(f" {phrase} " in spaced for phrase in phrases.several) or (
-            not self._plain.isascii() and any(phrase in self._plain for phrase in phrases.attached)
-        )
 
     # -- several names
 

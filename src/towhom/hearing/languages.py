@@ -52,6 +52,19 @@ class Phrases:
     def __contains__(self, word: str) -> bool:
         return word in self.all
 
+    def inside(self, plain: str, words: Iterable[str]) -> bool:
+        """Whether a text has one of the phrases in it.
+
+        Args:
+            plain: The normalized text.
+            words: Those of it.
+        """
+        if any(word in self.all for word in words):
+            return True
+        if any(phrase in plain for phrase in self.several):
+            return True
+        return not plain.isascii() and any(phrase in plain for phrase in self.attached)
+
     def ending(self, text: str) -> int:
         """How many characters of the end of a text are such a phrase."""
         for length in self._lengths:
@@ -124,6 +137,12 @@ def ordinary_words() -> frozenset[str]:
     return frozenset().union(
         *(each.filler.all | each.greeting.all | each.common for each in languages().values())
     )
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Words that every text of some language has."""
+    return frozenset().union(*(each.common | each.filler.all for each in languages().values()))
 
 
 @cache

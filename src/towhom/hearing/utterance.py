@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.hearing.calls import Call, Calls, listen
+from towhom.hearing.languages import LATIN, languages, languages_of
 from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.people import People
 from towhom.hearing.words import asks, normalized, words
-from towhom.lexicon import Lexicon
+from towhom.hearing.lexicon import Lexicon
 
 SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
 """Kinds of lines that somebody says."""
@@ -33,9 +34,25 @@ _IDS = 10_000
 """So many of the last messages can be answered by their identifiers."""
 _LANGUAGES = 50
 """Messages by which the language of a room is judged."""
+_SAMPLED = 8
+"""Later, one in so many is looked at."""
 _COMMON_WORDS = 2000
+"""Whoever is called like one of a model's most frequent words is not recognised inside a text."""
 NO_TOKENS = np.zeros(0, np.int32)
 NO_PIECES = np.zeros(0, np.uint32)
+
+
+class Bearing(NamedTuple):
+    """How a message behaves, whatever it is about: what can be told in any language by a list of words."""
+
+    anybody: bool = False
+    """It asks the room at large: `does anyone know`."""
+    greets: bool = False
+    """It begins with a greeting or thanks."""
+    answers: bool = False
+    """It begins as answers do: `yes`, `ok`, `no`."""
+    you: bool = False
+    """It has a second person."""
 
 
 @dataclass(slots=True)
@@ -57,6 +74,7 @@ class Utterance:
     reply_to: str | None = None
     kind: Kind = Kind.MESSAGE
     asks: bool = False
+    bearing: Bearing = Bearing()
     tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS, repr=False)
     """Its words, as a model knows them."""
     pieces: NDArray[np.uint32] = field(default_factory=lambda: NO_PIECES, repr=False)
@@ -71,6 +89,8 @@ class Utterance:
     """How many messages ago the speaker was called, 0 if not within reach."""
     gone: bool = False
     """Whether it was taken back."""
+    language: str | None = None
+    """The code of its language, where it was looked at."""
 
     addressees: tuple[str, ...] = field(init=False, default=())
     """Those who are called, the surest first."""
@@ -103,7 +123,7 @@ class Utterance:
             "everybody": self.everybody, "stranger": self.stranger, "time": self.time, "id": self.id,
             "reply_to": self.reply_to, "kind": self.kind.value, "asks": self.asks, "own": self.own,
             "called": self.called, "gone": self.gone, "tokens": self.tokens.tolist(),
-            "pieces": self.pieces.tolist(), "names": list(self.names), "telling": self.telling,
+            "bearing": list(self.bearing), "pieces": self.pieces.tolist(), "names": list(self.names), "telling": self.telling,
         }  # fmt: skip
 
     @classmethod
@@ -123,6 +143,7 @@ class Utterance:
             id=None if state["id"] is None else _text(state["id"]),
             reply_to=None if state["reply_to"] is None else _text(state["reply_to"]),
             kind=Kind(state["kind"]),
+            bearing=Bearing(*map(_flag, state["bearing"])),
             tokens=np.array(list(state["tokens"]), np.int32),
             pieces=np.array(list(state["pieces"]), np.uint32),
             names=tuple(map(_text, state["names"])),
@@ -178,6 +199,12 @@ class Ear:
         """The code of the language that is spoken, as far as it was looked at."""
         return max(self._languages, key=self._languages.__getitem__) if self._languages else None
 
+    @property
+    def lexicon(self) -> Lexicon:
+        """The words of the model; in a room whose language has words of the same letters and other meaning, none."""
+        code = self.language
+        return self._lexicon.foreign if code in LATIN[1:] else self._lexicon
+
     def author(self, id: str | None) -> str | None:
         """Who wrote the message with an identifier, if it is remembered."""
         return None if id is None else self._authors.get(id)
@@ -188,6 +215,10 @@ class Ear:
         utterance = self.imagine(message)
         utterance.own = self._since(self._spoke, person.id)
         utterance.called = self._since(self._called, person.id)
+        if utterance.language is not None:
+            self._languages[utterance.language] += 1
+            if self._languages.total() > _LANGUAGES:
+                self._languages = Counter({code: n // 2 for code, n in self._languages.items() if n > 1})
         self._spoke[person.id] = self.count
         for who in utterance.addressees:
             self._called[who] = self.count
@@ -217,6 +248,7 @@ class Ear:
             message.id,
             message.reply_to,
             message.kind,
+            language=heard.language,
         )
         self.read(utterance)
         return utterance
@@ -227,7 +259,7 @@ class Ear:
         given = tuple(call for call in utterance.calls if call.manner is Manner.GIVEN)
         new = self.imagine(message)
         utterance.hear_calls(given or new.calls)
-        for name in ("text", "everybody", "stranger", "asks", "tokens", "pieces", "names", "telling"):
+        for name in ("text", "everybody", "stranger", "asks", "bearing", "tokens", "pieces", "names", "telling"):
             setattr(utterance, name, getattr(new, name))
 
     def meet(self, newcomer: str, earlier: Iterable[Utterance]) -> list[Utterance]:
@@ -272,10 +304,8 @@ class Ear:
         heard = listen(
             text, self.people, speaker, weight=self._lexicon.weight, marked=marked, usual=self.language
         )
-        if heard.language is not None:
-            self._languages[heard.language] += 1
-            if self._languages.total() > _LANGUAGES:
-                self._languages = Counter({code: n // 2 for code, n in self._languages.items() if n > 1})
+        if heard.language is None and (self.count < _LANGUAGES or self.count % _SAMPLED == 0):
+            heard.language = languages_of(normalized(text), self.language)[0].code
         return heard
 
     def _given(self, message: Message) -> str | None:
@@ -287,7 +317,7 @@ class Ear:
 
     def read(self, utterance: Utterance) -> None:
         """Find the words of a text, as the model knows them."""
-        lexicon, is_name = self._lexicon, self.people.is_name
+        lexicon, is_name = self.lexicon, self.people.is_name
         found = words(utterance.text)
         utterance.tokens = lexicon.tokens(found, is_name)
         utterance.pieces = lexicon.pieces(found, is_name)
@@ -299,6 +329,7 @@ class Ear:
         )
         utterance.telling = sum(lexicon.weight(word) > _TELLING for word in different)
         utterance.asks = asks(utterance.text)
+        utterance.bearing = _bearing(utterance.text, utterance.language or self.language or LATIN[0], different)
 
     def _since(self, last: dict[str, int], who: str) -> int:
         distance = self.count - last.get(who, self.count)
@@ -320,6 +351,17 @@ def _with_link(
         if who is not None and who != speaker:
             found[who] = Call(who, manner, SURE[manner])
     return tuple(sorted(found.values(), key=lambda call: -call.sure))
+
+
+def _bearing(text: str, code: str, words: Iterable[str]) -> Bearing:
+    language, plain = languages()[code], normalized(text)
+    start = plain.lstrip()
+    return Bearing(
+        language.anybody.inside(plain, words),
+        language.greeting.starting(start) > 0,
+        language.filler.starting(start) > 0,
+        language.you.inside(plain, words),
+    )
 
 
 def _cut(text: str, rest: int) -> str:

@@ -165,6 +165,9 @@ CANDIDATE_FEATURES: dict[str, Callable[[Candidate, Situation], float]] = {
     "last message asks the room": lambda who, now: (
         who.last is not None and _asks(who.last) and who.last.utterance.addressee is None
     ),
+    "last message asks anybody": lambda who, now: (
+        who.last is not None and who.last.utterance.bearing.anybody
+    ),
     "in common": lambda who, now: who.common,
     "in common, last message": lambda who, now: who.common_last,
     "time since": lambda who, now: _since(who.last, now.new),
@@ -186,6 +189,10 @@ MESSAGE_FEATURES: dict[str, Callable[[Situation], float]] = {
     "somebody is called": lambda now: bool(now.called),
     "somebody is mentioned": lambda now: bool(now.mentioned),
     "everybody is called": lambda now: now.new.everybody,
+    "asks anybody": lambda now: now.new.bearing.anybody,
+    "greets": lambda now: now.new.bearing.greets,
+    "begins like an answer": lambda now: now.new.bearing.answers,
+    "says you": lambda now: now.new.bearing.you,
     "time since my last": lambda now: _since(now.my_last, now.new),
     "the time is known": lambda now: now.new.time is not None,
     "candidates": lambda now: len(now.people) / 10,

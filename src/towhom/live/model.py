@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from towhom.chat import Message
 from towhom.errors import ModelFormatError
-from towhom.lexicon import Lexicon
+from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.utterance import CALLED
 from towhom.live.addressees import AddresseeRanker, Features, ModelScores, Turn

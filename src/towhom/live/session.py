@@ -378,7 +378,7 @@ class Session:
         before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
         model = dict(zip(ids[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         introduced = [person.id for person in self.people.introduced]
-        found = features(past, turn, model=model, others=introduced, weight=self.model.lexicon.piece_weights)
+        found = features(past, turn, model=model, others=introduced, weight=self._ear.lexicon.piece_weights)
         return found, self.model.rank(found, turn, model, only_other=self.people.only_other(speaker))
 
     def _ranked(

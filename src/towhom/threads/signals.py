@@ -44,13 +44,14 @@ TURNS = (
     "the last that names the speaker", "by who named the speaker last",
 )  # fmt: skip
 IT = ("asks", "command", "action", "length", "names somebody", "since its speaker spoke",
-      "first of its speaker")  # fmt: skip
+      "first of its speaker", "asks anybody", "greets")  # fmt: skip
 PLACE = ("distance",)
 TIME = ("gap", "a gap", "gap known")
 WORDS = ("common weight", "cosine of pieces", "rarest common piece", "common pieces")
 MESSAGE = ("asks", "command", "action", "length", "names somebody", "names a stranger", "mentions somebody",
            "first within reach", "since the speaker spoke", "since the speaker was named",
-           "spoke since named", "their last names somebody")  # fmt: skip
+           "spoke since named", "their last names somebody", "asks anybody", "greets", "begins like an answer",
+           "says you", "calls everybody")  # fmt: skip
 MESSAGE_TIME = ("gap since the speaker spoke", "pace", "pace known")
 STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it", "latest of it",
              "latest but one of it", "its speaker's last in it", "answered", "answers the speaker",
@@ -95,6 +96,9 @@ class Columns(NamedTuple):
     question: NDArray[np.bool_]
     command: NDArray[np.bool_]
     action: NDArray[np.bool_]
+    bearing: NDArray[np.bool_]
+    """(N, 4) See `Bearing`."""
+    everybody: NDArray[np.bool_]
     gone: NDArray[np.bool_]
     """Whether they were taken back, so that nothing answers them."""
     length: Array
@@ -132,6 +136,8 @@ def columns_of(messages: Sequence[Utterance]) -> Columns:
         question=np.array([each.asks for each in messages]),
         command=np.array([each.command for each in messages]),
         action=np.array([each.kind is not Kind.MESSAGE for each in messages]),
+        bearing=np.array([each.bearing for each in messages]),
+        everybody=np.array([each.everybody for each in messages]),
         gone=np.array([each.gone for each in messages]),
         length=(np.log1p([len(each.tokens) for each in messages]) / 3).astype(np.float32),
         pieces=np.concatenate([each.pieces for each in messages]),
@@ -199,7 +205,7 @@ def compare(messages: Columns, likeness: Likeness, weights: Array, first: int) -
         *_who(m, i, j),
         *_turns(m, i, j, older, last_call),
         m.question[j], m.command[j], m.action[j], m.length[j], m.named[j] != NOBODY,
-        np.log1p(m.own[j]) / 5, m.own[j] == 0,
+        np.log1p(m.own[j]) / 5, m.own[j] == 0, m.bearing[j, 0], m.bearing[j, 1],
         np.broadcast_to(np.log(np.arange(1, REACH + 1)) / 4, j.shape),
         *_gaps(m, i, j),
         *_common(m, weights, rows),
@@ -333,7 +339,7 @@ def _alone(m: Columns, rows: Whole, older: list[Whole], last_call: Whole, conten
         m.question[rows], m.command[rows], m.action[rows], m.length[rows],
         named >= 0, named < NOBODY, (m.mentions[rows] >= 0).any(axis=1),
         own < 0, np.log1p(since_own) / 4, np.log1p(since_call) / 4,
-        own > last_call, (own >= 0) & (m.named[own] >= 0),
+        own > last_call, (own >= 0) & (m.named[own] >= 0), *m.bearing[rows].T, m.everybody[rows],
         np.log1p(np.maximum(np.where(known, np.nan_to_num(gap), 0.0), 0.0)) / 4,
         np.log1p(np.maximum(np.nan_to_num(pace), 0.0)) / 3, ~np.isnan(pace),
     ]  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
 from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, REACH, SPOKEN, Ear, Utterance
-from towhom.lexicon import Lexicon
+from towhom.hearing.lexicon import Lexicon
 from towhom.runtime import NumpySelector
 from towhom.threads.network import Network
 from towhom.threads.signals import Array, Likeness, Sight, columns_of, compare, structure, with_threads
@@ -190,7 +190,7 @@ class Threader:
         ]
         alike = self._compared(first)
         columns = columns_of(self._utterances)
-        signals = compare(columns, alike, self._model.lexicon.piece_weights, first)
+        signals = compare(columns, alike, self._ear.lexicon.piece_weights, first)
         likely = self._networks["first"](signals)
         self._first_sight(likely, answered, first)
         more = structure(with_threads(columns, self._sights), first, likely)

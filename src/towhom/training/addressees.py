@@ -7,6 +7,7 @@ what the bare model says of them, each later one what the ranker of the round be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,9 +21,12 @@ from towhom.evaluation.reply_links import LinkedLog
 from towhom.live import Model, Session
 from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, AddresseeRanker, Features, Turn
 from towhom.persistence import SavedModel
+from towhom.training.dressing import small_rooms
 from towhom.training.named import NamedWeights
 
 _BATCH = 256
+_FOREIGN = 3
+"""One in so many chats is also learned from as if it were in another language."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +177,22 @@ def train_ranker(
         config: How.
         progress: Called with the name of each chat, in each round.
     """
-    for _ in range(config.rounds):
-        weights = fit(collect(Model(saved), logs, progress=progress), config)
-        saved = replace(saved, live_weights=weights)
+    for number in range(config.rounds):
+        model = Model(saved)
+        examples = collect(model, logs, progress=progress)
+        for place, log in enumerate(logs):
+            rooms = list(small_rooms(log, seed=number))
+            # Every other room is one whose language the model does not know.
+            examples += collect(model, rooms[::2])
+            examples += collect(foreign(model), rooms[1::2])
+            if place % _FOREIGN == number % _FOREIGN:
+                examples += collect(foreign(model), [log])
+        saved = replace(saved, live_weights=fit(examples, config))
     return saved
+
+
+def foreign(model: Model) -> Model:
+    """The model, as it is in a room of whose language it knows no word."""
+    other = copy(model)
+    other.lexicon = model.lexicon.foreign
+    return other

@@ -66,7 +66,8 @@ def make_package(
     before = load_model(model)
     saved = compacted(replace(before, vocabulary=without_names(before.vocabulary, corpus, [*train, *dev])))
     select, calibration = _measure_select(before, saved, corpus)
-    saved = replace(saved, live={"pairs": asdict(calibration)})
+    # What it may know of addressees and threads is learned anew.
+    saved = replace(saved, live={"pairs": asdict(calibration)}, live_weights={}, thread_weights={})
     saved = train_ranker(saved, train, config, progress=progress)
     saved, unnamed_reliability = _calibrated(saved, dev)
     addressees = describe_addressees(follow_logs(follow_model(Model(saved)), dev))
@@ -126,15 +127,13 @@ def _measure_select(
 
 
 def _calibrated(saved: SavedModel, dev: list[LinkedLog]) -> tuple[SavedModel, dict[str, Any]]:
-    """How often names are right, the temperature of all else, and its reliability on unseen documents."""
+    """The temperature of who is not called, and its reliability on unseen documents."""
     outcomes = follow_logs(follow_model(Model(saved)), dev)
-    named = [each.right for each in outcomes if each.named]
     unnamed = [each for each in outcomes if not each.named]
     right = np.array([each.right for each in unnamed])
     scores, documents = _scores(unnamed), np.array([each.document for each in unnamed])
     live = {
         **saved.live,
-        "named": round(float(np.mean(named)), 4) if named else 1.0,
         "addressees": asdict(fit_calibration(scores, right)),
     }
     return replace(saved, live=live), reliability(cross_fitted(scores, right, documents), right)

@@ -35,6 +35,8 @@ from towhom.threads.signals import (
     structure,
     with_threads,
 )
+from towhom.training.addressees import foreign
+from towhom.training.dressing import small_rooms
 from towhom.training.named import NamedWeights
 
 _WARM_UP = 2 * REACH
@@ -88,6 +90,17 @@ class Examples:
     """(R,) Which chat each is of."""
     heard: tuple[tuple[tuple[Utterance, ...], int], ...]
     """Of each chat: all its messages, and where those begin that are among the examples."""
+
+
+    def joined(self, other: Examples) -> Examples:
+        """These, and others after them."""
+        both = zip(self.signals, other.signals, strict=True)
+        return Examples(
+            Signals(*(np.concatenate(parts) for parts in both)),
+            np.concatenate([self.answers, other.answers]),
+            np.concatenate([self.chat, other.chat + len(self.heard)]),
+            (*self.heard, *other.heard),
+        )
 
 
 def collect(
@@ -279,7 +292,11 @@ def train_threads(
         config: How.
         progress: Called with what has been done.
     """
-    examples = collect(Model(saved), logs)
+    model = Model(saved)
+    rooms = [room for log in logs for room in small_rooms(log)]
+    # Every other room, and every third chat, is one whose language the model does not know.
+    own = collect(model, [*logs, *rooms[::2]])
+    examples = own.joined(collect(foreign(model), [*logs[::3], *rooms[1::2]]))
     progress("collected the messages")
     every = np.ones(len(examples.chat), bool)
     first = fit(examples, every, config)

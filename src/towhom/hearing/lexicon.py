@@ -9,10 +9,13 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from towhom.hearing.languages import function_words
 from towhom.text.pieces import PIECE_WEIGHTS, pieces, pieces_of
 from towhom.text.vocabulary import NAME, UNKNOWN_ID, ModelVocabulary
 
 IsName = Callable[[str], bool]
+FUNCTION_WORD = 0.25
+"""How much a word tells that every text of its language has."""
 
 
 class Lexicon:
@@ -33,8 +36,11 @@ class Lexicon:
         self.weights: dict[str, float] = dict(zip(words, weights.tolist(), strict=True))
 
     def weight(self, word: str) -> float:
-        """How much a lower-cased word tells: 1 for one that is not known."""
-        return self.weights.get(word, 1.0)
+        """How much a lower-cased word tells: 1 for one that is not known, unless every language knows better."""
+        known = self.weights.get(word)
+        if known is not None:
+            return known
+        return FUNCTION_WORD if word in function_words() else 1.0
 
     def tokens(self, words: Sequence[str], is_name: IsName) -> NDArray[np.int32]:
         """Word ids of a text. Names are hidden, unless they are words as well."""
@@ -50,6 +56,11 @@ class Lexicon:
         return np.array(pieces_of(seen), np.uint32)
 
     @cached_property
+    def foreign(self) -> Lexicon:
+        """A lexicon for languages of which the model knows no word."""
+        return Lexicon(ModelVocabulary((), np.zeros((1, 0), np.float32)), self._limit)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Of the words: token ids mean the same in two models that have the same."""
         words = "\n".join(self.weights).encode("utf-8", "replace")
@@ -57,8 +68,14 @@ class Lexicon:
 
     @cached_property
     def piece_weights(self) -> NDArray[np.float32]:
-        """(`PIECE_WEIGHTS`,) How much a piece tells: as much as the most frequent word that has it."""
+        """(`PIECE_WEIGHTS`,) How much a piece tells: as much as the most frequent word that has it.
+
+        Of words that the model does not know, those that every text of their language has tell little.
+        """
         weights = np.ones(PIECE_WEIGHTS, np.float32)
+        for word in function_words():
+            for piece in pieces(word):
+                weights[piece & (PIECE_WEIGHTS - 1)] = FUNCTION_WORD
         for word, weight in reversed(self.weights.items()):
             for piece in pieces(word):
                 weights[piece & (PIECE_WEIGHTS - 1)] = weight

@@ -1,0 +1,77 @@
+"""Chats dressed anew, so that a model meets rooms and manners that the logs it learns from do not have.
+
+The logs are of one busy room, in which everybody writes `nick: text`. Most rooms are small, and people write `@nick`,
+`hey nick`, or no name at all. Conversations that people have drawn links in are taken out of the log, one to three at a
+time, as a room of their own; names in front are dressed in other manners, or left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from towhom.chat import Kind, Message
+from towhom.evaluation.reply_links import LinkedLog
+
+_SHORTEST = 3
+"""Messages of a conversation that is taken out."""
+_MANNERS = (
+    ("{name}: {text}", 3), ("{name}, {text}", 1), ("@{name} {text}", 3), ("@{name}: {text}", 1), ("hey {name}, {text}", 1),
+    ("hi {name} {text}", 1), ("{text}, {name}", 1), ("{text} @{name}", 1), ("{name} {text}", 1), ("{text}", 12),
+)  # fmt: skip
+"""How a name in front is written instead, and how often."""
+
+
+def small_rooms(log: LinkedLog, seed: int = 0) -> Iterator[LinkedLog]:
+    """Conversations of a log as rooms of their own, one to three at a time.
+
+    Args:
+        log: What people have drawn links in.
+        seed: For what is taken together, and how it is dressed.
+    """
+    random = Random(f"{seed} {log.name}")
+    said = {m.line: m for m in log.lines if m.line is not None and m.kind is Kind.MESSAGE}
+    conversations = [sorted(part) for part in _conversations(log) if len(part) >= _SHORTEST]
+    conversations.sort()
+    at = 0
+    while at < len(conversations):
+        count = random.randint(1, 3)
+        lines = sorted({line for part in conversations[at : at + count] for line in part if line in said})
+        at += count
+        links = {
+            line: frozenset(kept)
+            for line in lines
+            if (kept := [parent for parent in log.links.get(line, ()) if parent in said and parent in lines])
+        }
+        messages = tuple(_dressed(said[line], log.named.get(line), random) for line in lines)
+        yield LinkedLog(f"{log.name}-{at}", messages, links)
+
+
+def _conversations(log: LinkedLog) -> list[set[int]]:
+    """Lines that are linked, directly or by others."""
+    group: dict[int, int] = {}
+
+    def first(line: int) -> int:
+        while group.setdefault(line, line) != line:
+            line = group[line]
+        return line
+
+    for line, parents in log.links.items():
+        for parent in parents:
+            one, other = first(line), first(parent)
+            group[max(one, other)] = min(one, other)
+    parts = defaultdict[int, set[int]](set)
+    for line in group:
+        parts[first(line)].add(line)
+    return list(parts.values())
+
+
+def _dressed(message: Message, named: str | None, random: Random) -> Message:
+    if named is None:
+        return message
+    text = message.text.lstrip()[len(named) :].lstrip(" :,;")
+    manners, shares = zip(*_MANNERS, strict=True)
+    manner = random.choices(manners, shares)[0]
+    return replace(message, text=manner.format(name=named, text=text))
