@@ -2,8 +2,8 @@
 
 A word is taken apart where letters, digits and marks meet; of each part, endings are cut off (those of Russian,
 Arabic, Hindi and some others by Snowball), and what remains is hashed. Chinese and Korean words, whose endings
-are not set apart, are pairs of characters. Two messages have a piece in common if the hashes are the same: that needs no vocabulary,
-and works for package names, paths and links that nobody has seen before.
+are not set apart, are pairs of characters. Two messages have a piece in common if the hashes are the same: that
+needs no vocabulary, and works for package names, paths and links that nobody has seen before.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _ENDINGS = ("ing", "ed", "er")
 _SHORTEST, _LONGEST = 3, 7
 _EVERYWHERE = frozenset({"http", "https", "www", "com", "org", "net"})
-_MOST_PAIRS = 12
-"""Pairs of characters of a word that count."""
 _SNOWBALL = {"CYRILLIC": "russian", "ARABIC": "arabic", "DEVANAGARI": "hindi", "GREEK": "greek",
              "ARMENIAN": "armenian", "TAMIL": "tamil"}  # fmt: skip
 _PAIRED = frozenset({"CJK", "HANGUL"})
@@ -77,15 +75,14 @@ def _parts_of_any_script(word: str) -> tuple[str, ...]:
         letters = ""
         if character.isdigit():
             found.append(character)
-    return tuple(found) or (word,)
+    return tuple(found)[:MOST] or (word,)
 
 
 def _roots(letters: str) -> Iterable[str]:
     """What is compared of a run of letters, by the script of the first."""
     script = unicodedata.name(letters[0], "").partition(" ")[0]
     if script in _PAIRED:
-        pairs = [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
-        return pairs[:_MOST_PAIRS]
+        return [letters[at : at + 2] for at in range(min(len(letters) - 1, MOST))] or [letters]
     if script == "LATIN":
         return (stem(_without_accents(letters)),)
     if script in _SNOWBALL:
