@@ -22,10 +22,10 @@ import numpy as np
 import towhom
 from towhom.chat import Message
 from towhom.corpus import Corpus, Split
+from towhom.hearing.utterance import REACH
 from towhom.records import circumstances, write_record
 from towhom.threads import Placed
 from towhom.threads.baselines import BASELINES, place_by_rule
-from towhom.hearing.utterance import REACH
 
 
 def hide(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from towhom.corpus import Corpus
 from towhom.hearing.people import name_parts
-from towhom.text.vocabulary import NAME
 from towhom.records import circumstances, write_record
+from towhom.text.vocabulary import NAME
 
 
 def measure(corpus: Corpus) -> dict[str, float]:

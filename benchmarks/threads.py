@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 import towhom
 from towhom.evaluation.reply_links import LinkedLog, read_linked_logs
 from towhom.evaluation.threads import exact_matches, link_scores, overlap
+from towhom.hearing.utterance import REACH, SPOKEN
 from towhom.live import Model
 from towhom.records import circumstances, describe_data, write_record
-from towhom.hearing.utterance import REACH, SPOKEN
 from towhom.threads.signals import MESSAGE, MESSAGE_TIME, TIME, TURNS, WHO, WORDS, pair_names
 from towhom.training.threads import (
     Examples,

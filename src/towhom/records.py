@@ -29,6 +29,7 @@ def circumstances() -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version(), **_versions()},
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "processor": _processor(),
     }
 
 
@@ -48,6 +49,18 @@ def _command() -> str:
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
     return shlex.join([name, *sys.argv[1:]])
+
+
+def _processor() -> str:
+    """What it calls itself, and the widest vectors that it has."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    flags = told.get("flags", told.get("Features", "")).split()
+    widest = next((name for name in ("avx512f", "avx2", "asimd", "sse2") if name in flags), "")
+    return f"{told.get('model name', platform.machine())} {widest}".strip()
 
 
 def _versions() -> dict[str, str]:

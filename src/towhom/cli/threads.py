@@ -16,9 +16,9 @@ from towhom import load
 from towhom.cli.options import LOGS, encodable, log_options, model_option, output, output_option, show_report
 from towhom.cli.show import Palette
 from towhom.errors import LogError
+from towhom.hearing.utterance import SPOKEN
 from towhom.readers import Report, find_logs
 from towhom.threads import Placed
-from towhom.hearing.utterance import SPOKEN
 
 _FIELDS = ("file", "line", "replies_to", "thread", "probability", "kind", "time", "channel", "speaker",
            "addressee", "text")  # fmt: skip

@@ -14,9 +14,9 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.corpus.candidates import document_generator, draw_candidates
+from towhom.hearing.protocol import resolve_addressees
 from towhom.readers import Document, Report
 from towhom.readers.reference import Reference, ReferenceLine
 from towhom.text.tokenizer import tokenize

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Kind, Message
 from towhom.errors import LogError
+from towhom.hearing.protocol import resolve_addressees
 from towhom.readers import Report, find_logs
 
 SUFFIX = ".links"

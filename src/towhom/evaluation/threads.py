@@ -20,8 +20,8 @@ from towhom.chat import Message
 from towhom.evaluation.calibration import reliability
 from towhom.evaluation.reply_links import LinkedLog
 from towhom.extras import require
-from towhom.threads import Placed
 from towhom.hearing.utterance import SPOKEN
+from towhom.threads import Placed
 
 Links = Mapping[int, frozenset[int]]
 """By line, the lines that it answers; its own if it starts a conversation."""

@@ -22,7 +22,9 @@ _LONGER_THAN_WORDS = 8
 """A name of so many letters is no ordinary word."""
 
 # A colon may begin a smiley; an exclamation or a question mark after a name belongs to the call.
-_SEPARATOR = regex.compile(r"\s*(?:->|=>|>+|[,;]|:(?![)(dp/|\]\\3*'-])|\.{2,}|!+|\?+|~+|-+(?=[\s\p{L}])|\n)\s*")
+_SEPARATOR = regex.compile(
+    r"\s*(?:->|=>|>+|[,;]|:(?![)(dp/|\]\\3*'-])|\.{2,}|!+|\?+|~+|-+(?=[\s\p{L}])|\n)\s*"
+)
 _CUT_OFF = regex.compile(r"[\"')\]*_>]*\s*(?:(?:->|=>|>+|[,;:]|\.{2,}|-+(?=\s))\s*)?")
 """What is cut off behind a name in front. What remains says something: `!` and `?`."""
 _MARKS = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE}|(?<!\p{{L}})x?[:;=]-?[dp)(](?!\p{{L}}))*")

@@ -173,6 +173,20 @@ def may_call_everybody(head: str) -> bool:
     return not head.isascii() and any(phrase in head for phrase in unspaced)
 
 
+@cache
+def _telling() -> dict[str, tuple[tuple[str, float], ...]]:
+    """By word, the languages of `LATIN` that have it, and how much that tells."""
+    found: dict[str, dict[str, float]] = {}
+    for code in LATIN:
+        language = languages()[code]
+        for word in language.common:
+            found.setdefault(word, {})[code] = 1.0
+        for word in language.filler.all | language.greeting.all | language.request.all:
+            shares = found.setdefault(word, {})
+            shares[code] = shares.get(code, 0.0) + 0.5
+    return {word: tuple(shares.items()) for word, shares in found.items()}
+
+
 def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
     """The languages that a normalized text may be in, the likeliest first.
 
@@ -192,12 +206,10 @@ def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
                 first = ["ja", *(code for code in first if code not in ("ja", "zh"))]
             return tuple(known[code] for code in (*first, LATIN[0]))
     counts = dict.fromkeys(LATIN, 0.0)
-    words = _WORD.findall(text)
-    for code in LATIN:
-        language = known[code]
-        counts[code] = sum(word in language.common for word in words) + 0.5 * sum(
-            word in language.filler or word in language.greeting or word in language.request for word in words
-        )
+    telling = _telling()
+    for word in _WORD.findall(text):
+        for code, share in telling.get(word, ()):
+            counts[code] += share
     best = max(counts.values())
     chosen = [code for code in LATIN if counts[code] >= best > 0]
     if usual in LATIN and (not chosen or counts[usual] >= best - 0.5):

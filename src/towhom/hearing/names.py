@@ -78,6 +78,8 @@ def _name_in(
     chunk: regex.Match[str], plain: str, people: People, weight: Callable[[str], float]
 ) -> Place | None:
     text, start = chunk[0], chunk.start()
+    if start > _LONGEST_LEAD and text.isalpha() and not people.knows(text) and plain[start - 1] == " ":
+        return None  # most words: plainly nobody's name
     who = people.called(text)
     if who:
         return _long_or(plain, start, people) or Place(start, start + len(text), who, text, _at(plain, start))
@@ -112,14 +114,18 @@ def _at(plain: str, start: int) -> bool:
 
 def _is_expected(plain: str, start: int, end: int) -> bool:
     """Whether a name is likely there: in front with something after it, or at the end after a comma."""
-    before, after = plain[:start].strip(), plain[end : end + 2]
+    before, after = plain[:start].strip(), plain[end : end + 1]
     if SET_OFF.search(plain, 0, start) and _REST.match(plain, end):
         return True
-    return len(before) < _LONGEST_LEAD and (not before or before.rstrip(",! ") in fillers() or after[:1] in ":,")
+    return len(before) < _LONGEST_LEAD and (
+        not before or before.rstrip(",! ") in fillers() or after in (":", ",")
+    )
 
 
 def _long_or(plain: str, start: int, people: People) -> Place | None:
     """A name of several words that begins there."""
+    if not people.has_long_names:
+        return None
     first = _FIRST_WORD.match(plain, start)
     if first is None:
         return None

@@ -268,6 +268,15 @@ class People:
         person = self._latest(ids)
         return None if person is None else person.id
 
+    def knows(self, word: str) -> bool:
+        """Whether a normalized word may be somebody's name, or the beginning of one; quick."""
+        return word in self._exact or word in self._loose or word in self._first_words or not word.isascii()
+
+    @property
+    def has_long_names(self) -> bool:
+        """Whether anybody has a name of several words."""
+        return bool(self._first_words)
+
     def long_names(self, first_word: str) -> list[str]:
         """Normalized names of several words that begin with a word, the longest first."""
         return self._first_words.get(first_word, [])

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.hearing.calls import Call, Calls, listen
 from towhom.hearing.languages import LATIN, languages, languages_of
+from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.people import People
 from towhom.hearing.words import asks, normalized, words
-from towhom.hearing.lexicon import Lexicon
 
 SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
 """Kinds of lines that somebody says."""
@@ -138,7 +138,9 @@ class Utterance:
         return cls(
             speaker=_text(state["speaker"]),
             text=_text(state["text"]),
-            calls=tuple(Call(_text(who), Manner(manner), float(sure)) for who, manner, sure in state["calls"]),
+            calls=tuple(
+                Call(_text(who), Manner(manner), float(sure)) for who, manner, sure in state["calls"]
+            ),
             time=None if state["time"] is None else float(state["time"]),
             id=None if state["id"] is None else _text(state["id"]),
             reply_to=None if state["reply_to"] is None else _text(state["reply_to"]),
@@ -259,7 +261,17 @@ class Ear:
         given = tuple(call for call in utterance.calls if call.manner is Manner.GIVEN)
         new = self.imagine(message)
         utterance.hear_calls(given or new.calls)
-        for name in ("text", "everybody", "stranger", "asks", "bearing", "tokens", "pieces", "names", "telling"):
+        for name in (
+            "text",
+            "everybody",
+            "stranger",
+            "asks",
+            "bearing",
+            "tokens",
+            "pieces",
+            "names",
+            "telling",
+        ):
             setattr(utterance, name, getattr(new, name))
 
     def meet(self, newcomer: str, earlier: Iterable[Utterance]) -> list[Utterance]:
@@ -329,7 +341,9 @@ class Ear:
         )
         utterance.telling = sum(lexicon.weight(word) > _TELLING for word in different)
         utterance.asks = asks(utterance.text)
-        utterance.bearing = _bearing(utterance.text, utterance.language or self.language or LATIN[0], different)
+        utterance.bearing = _bearing(
+            utterance.text, utterance.language or self.language or LATIN[0], different
+        )
 
     def _since(self, last: dict[str, int], who: str) -> int:
         distance = self.count - last.get(who, self.count)

@@ -44,7 +44,9 @@ SHORTCODE = r"(?<![\w:]):[A-Za-z+\-][\w+\-]*:(?![\w:])"
 
 _SHORTCODE = regex.compile(rf"({SHORTCODE})")
 _PART = regex.compile(rf"({SHORTCODE}|{EMOJI}|[{NO_SPACES}]+)")
-_RUNS = regex.compile(r"[\p{Han}々〆]+|[\p{Katakana}ー]+|\p{Hiragana}+|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
+_RUNS = regex.compile(
+    r"[\p{Han}々〆]+|[\p{Katakana}ー]+|\p{Hiragana}+|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
+)
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _THAI = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 _LONGEST = 64

@@ -165,9 +165,7 @@ CANDIDATE_FEATURES: dict[str, Callable[[Candidate, Situation], float]] = {
     "last message asks the room": lambda who, now: (
         who.last is not None and _asks(who.last) and who.last.utterance.addressee is None
     ),
-    "last message asks anybody": lambda who, now: (
-        who.last is not None and who.last.utterance.bearing.anybody
-    ),
+    "last message asks anybody": lambda who, now: who.last is not None and who.last.utterance.bearing.anybody,
     "in common": lambda who, now: who.common,
     "in common, last message": lambda who, now: who.common_last,
     "time since": lambda who, now: _since(who.last, now.new),

@@ -25,7 +25,6 @@ from towhom.threads import Placed, Threader, place_channels
 from towhom.threads.network import load_networks
 from towhom.threads.threader import CHUNK
 
-
 _ROOM_OF_TWO = 0.8
 """How likely a message is for the only other one who is known to be there."""
 

@@ -38,6 +38,8 @@ _UNREADABLE = (
 """What comes of reading a damaged state."""
 _KEPT = 0.05
 """Probabilities below this are not remembered."""
+_SILENT = 20
+"""Of more people than this who were introduced and have not spoken of late, nobody is meant unless they are named."""
 _LARGEST = 50.0
 """Scores are cut off there, within what `exp` can take; those of a trained model are far from it."""
 
@@ -243,7 +245,9 @@ class Session:
         said = self._past[-1].utterance
         call = next((call for call in said.calls if call.who == id), None)
         if call is not None and call.manner is not Manner.INSIDE:
-            return REASONS[call.manner].format(me=self.people.name_of(said.speaker), who=self.people.name_of(id))
+            return REASONS[call.manner].format(
+                me=self.people.name_of(said.speaker), who=self.people.name_of(id)
+            )
         return last.reason
 
     def _encode(self, turns: list[Turn]) -> None:
@@ -378,7 +382,8 @@ class Session:
         before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
         model = dict(zip(ids[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         introduced = [person.id for person in self.people.introduced]
-        found = features(past, turn, model=model, others=introduced, weight=self._ear.lexicon.piece_weights)
+        silent = introduced if len(introduced) <= _SILENT else ()
+        found = features(past, turn, model=model, others=silent, weight=self._ear.lexicon.piece_weights)
         return found, self.model.rank(found, turn, model, only_other=self.people.only_other(speaker))
 
     def _ranked(

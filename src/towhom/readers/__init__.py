@@ -21,9 +21,9 @@ from importlib import import_module
 from itertools import chain, groupby
 from pathlib import Path
 
-from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Conversation, Kind, Message
 from towhom.errors import LogError
+from towhom.hearing.protocol import resolve_addressees
 from towhom.readers.base import Folder, Reader, Record, Report, Source, file_source, standard_input
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from towhom.hearing.protocol import choose_addressee
 from towhom.chat import Kind, Message
+from towhom.hearing.protocol import choose_addressee
 
 REMEMBERED = 10_000
 """How many messages back a reply still finds the author it answers. A bound, so that memory is one too."""

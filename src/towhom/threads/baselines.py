@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from towhom.hearing.protocol import resolve_addressees
 from towhom.chat import Message, seconds_since_1970
+from towhom.hearing.protocol import resolve_addressees
 from towhom.hearing.utterance import SPOKEN
 from towhom.threads.threader import Placed
 

@@ -12,6 +12,7 @@ from towhom.hearing.utterance import SPOKEN
 from towhom.hearing.words import asks
 from towhom.threads.threader import Placed
 
+
 @dataclass(slots=True, eq=False)
 class Person:
     """Somebody who speaks, under one name or several."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
-from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, REACH, SPOKEN, Ear, Utterance
 from towhom.hearing.lexicon import Lexicon
+from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, REACH, SPOKEN, Ear, Utterance
 from towhom.runtime import NumpySelector
 from towhom.threads.network import Network
 from towhom.threads.signals import Array, Likeness, Sight, columns_of, compare, structure, with_threads

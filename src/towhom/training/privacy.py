@@ -14,11 +14,10 @@ import numpy as np
 
 from towhom.chat import Kind
 from towhom.corpus import Corpus, Split
-from towhom.hearing.people import name_parts
-from towhom.text.vocabulary import NAME
 from towhom.evaluation.reply_links import LinkedLog
+from towhom.hearing.people import name_parts
 from towhom.text.tokenizer import tokenize
-from towhom.text.vocabulary import ModelVocabulary
+from towhom.text.vocabulary import NAME, ModelVocabulary
 
 _COMMON = 2000
 """So many of the most frequent words are words, whoever is called so."""

@@ -91,7 +91,6 @@ class Examples:
     heard: tuple[tuple[tuple[Utterance, ...], int], ...]
     """Of each chat: all its messages, and where those begin that are among the examples."""
 
-
     def joined(self, other: Examples) -> Examples:
         """These, and others after them."""
         both = zip(self.signals, other.signals, strict=True)
