@@ -2,12 +2,14 @@
 
     python benchmarks/calls.py RECORD LINKS DEV_LINKS [--seed 0]
 
-LINKS are logs with human reply links beside them. For everybody who is named in an annotated message, in whatever
-manner, the links say whether they are meant: that is how sure the manner is. `towhom.hearing.manners.SURE` has these
-shares, rounded, those of rare manners drawn towards a name in front by `PRIOR` messages.
+LINKS are logs with human reply links beside them. For everybody who is named in an annotated message, in
+whatever manner, the links say whether they are meant: that is how sure the manner is.
+`towhom.hearing.manners.SURE` has these shares, rounded, those of rare manners drawn towards a name in front
+by `PRIOR` messages.
 
-In DEV_LINKS, every `nick: text` is dressed in the manners of other chats, after some messages of others; the addressee
-has not spoken, but was introduced. Counted is how often they are heard as called, and how often anybody else is.
+In DEV_LINKS, every `nick: text` is dressed in the manners of other chats, after some messages of others; the
+addressee has not spoken, but was introduced. Counted is how often they are heard as called, and how often
+anybody else is.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from towhom.records import circumstances, describe_data, write_record
 PRIOR = 100
 """Messages with a name in front that a manner is drawn towards."""
 DRESSES = (
-    "{name}: {text}", "{name}, {text}", "{name} - {text}", "{name}> {text}", "@{name} {text}", "@{name}: {text}",
-    "hey {name}, {text}", "hi {name} {text}", "thanks {name}, {text}", "ok {name}: {text}", "{text}, {name}",
-    "{text}, {name}?", "{text} @{name}", "{name} {text}", "({name}) {text}", "{name}, bob: {text}",
+    "{name}: {text}", "{name}, {text}", "{name} - {text}", "{name}> {text}", "@{name} {text}",
+    "@{name}: {text}", "hey {name}, {text}", "hi {name} {text}", "thanks {name}, {text}", "ok {name}: {text}",
+    "{text}, {name}", "{text}, {name}?", "{text} @{name}", "{name} {text}", "({name}) {text}", "{name}, bob: {text}",
     "@{name} @bob {text}",
 )  # fmt: skip
 

@@ -2,11 +2,12 @@
 
     python benchmarks/rooms.py RECORD LOG... [--share 0.05] [--most 4000]
 
-Each channel of a log (JSON lines) is followed through its last days, in order of time; everybody who spoke in it before
-was introduced, as the members of a room are known. Of the messages that begin with `@name`, or `@name` where the log says
-that it is the addressee, counted is how often the likeliest addressee is that person: as written, and with the `@name`
-hidden, in the same run, beside Direct-Recent (who addressed the speaker last, else who spoke last). Where the name is
-hidden, only messages count whose addressee has spoken within the last 50.
+Each channel of a log (JSON lines) is followed through its last days, in order of time; everybody who spoke in
+it before was introduced, as the members of a room are known. Of the messages that begin with `@name`, or
+`@name` where the log says that it is the addressee, counted is how often the likeliest addressee is that
+person: as written, and with the `@name` hidden, in the same run, beside Direct-Recent (who addressed the
+speaker last, else who spoke last). Where the name is hidden, only messages count whose addressee has spoken
+within the last 50.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ class Message:
     """One line of a chat: who said what, and to whom if that is known.
 
     Args:
-        speaker: Who says it: their name as the log shows it, or the platform's identifier of them, which may be
+        speaker: Who says it: their name as the log shows it, or the platform's identifier of them, which may
+        be
             a whole number.
         text: What was said, without the addressee's name in front of it if there was one.
         addressee: The person addressed, as in `speaker`, or None for nobody in particular.

@@ -1,8 +1,9 @@
 """Who is called outright, and how surely.
 
-A call is a name, and what stands around it: `robo: restart it`, `@robo restart it`, `good evening robo`, `is it
-up, robo?`. A name alone is none: `robo keeps crashing` and `ask robo` are about somebody. `names` finds the
-names, `judge` tells from what stands around each how it is used, and `manners` says how sure that makes it.
+A call is a name, and what stands around it: `robo: restart it`, `@robo restart it`, `good evening robo`, `is
+it up, robo?`. A name alone is none: `robo keeps crashing` and `ask robo` are about somebody. `names` finds
+the names, `judge` tells from what stands around each how it is used, and `manners` says how sure that makes
+it.
 
 The protocol of the paper knows one manner, a name in front and a lone separator: `towhom.hearing.protocol`.
 """

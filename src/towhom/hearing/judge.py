@@ -49,10 +49,11 @@ _NOT_THIRD = frozenset({"this", "yes", "plus", "pass", "press", "address", "acce
                         "embed", "bless", "dismiss", "always", "perhaps", "besides", "thanks", "sometimes",
                         "cheers", "what's", "where's", "compress", "suppress", "express", "does", "has",
                         "was", "let's", "assess", "toss", "kiss", "proceed", "exceed"})  # fmt: skip
-_WHO = frozenset({"who", "who's", "whos", "wer", "quién", "quien", "quem", "qui", "kim", "кто", "مين", "من", "מי",
-                  "किसने", "कौन"})  # fmt: skip
-_NOT_ASKED = frozenset({"i", "i'm", "im", "my", "we", "here", "there", "sorry", "ich", "mein", "wir", "yo", "mi",
-                        "je", "he", "she", "they", "it's", "that's", "this", "these", "those"})  # fmt: skip
+_WHO = frozenset({"who", "who's", "whos", "wer", "quién", "quien", "quem", "qui", "kim", "кто", "مين", "من",
+                  "מי", "किसने", "कौन"})  # fmt: skip
+_NOT_ASKED = frozenset({"i", "i'm", "im", "my", "we", "here", "there", "sorry", "ich", "mein", "wir", "yo",
+                        "mi", "je", "he", "she", "they", "it's", "that's", "this", "these",
+                        "those"})  # fmt: skip
 """First words of a text that asks nobody for anything, though the word lists have them."""
 
 

@@ -1,4 +1,4 @@
-"""Words that tell whether a name is called or talked about, in many languages; `languages.toml` lists them."""
+"""Words that tell whether a name is called or talked about, in many languages: `languages.toml`."""
 
 from __future__ import annotations
 
@@ -194,8 +194,10 @@ def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
         text: Without the names in it, if that is possible.
         usual: The language of most messages of the room, for texts that could be anything.
 
-    >>> [each.code for each in languages_of("wer kommt mit?")], [each.code for each in languages_of("帮我看看")]
-    (['de'], ['zh', 'en'])
+    >>> [each.code for each in languages_of("wer kommt mit?")]
+    ['de']
+    >>> [each.code for each in languages_of("帮我看看")]
+    ['zh', 'en']
     """
     known = languages()
     if not text.isascii():

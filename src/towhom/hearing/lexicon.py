@@ -36,7 +36,7 @@ class Lexicon:
         self.weights: dict[str, float] = dict(zip(words, weights.tolist(), strict=True))
 
     def weight(self, word: str) -> float:
-        """How much a lower-cased word tells: 1 for one that is not known, unless every language knows better."""
+        """How much a lower-cased word tells: 1 for one that is not known and no function word."""
         known = self.weights.get(word)
         if known is not None:
             return known

@@ -45,9 +45,10 @@ SURE: dict[Manner, float] = {
     Manner.INSIDE: 0.13,
     Manner.ABOUT: 0.2,
 }
-"""How often somebody who is named in a manner is meant, by human reply links of #ubuntu. Manners that are rare there
-are drawn towards a name in front, and those that it does not know are taken from their kin: see
-docs/bot.md#how-sure-a-call-is and its record."""
+"""How often somebody who is named in a manner is meant, by human reply links of #ubuntu.
+
+Manners that are rare there are drawn towards a name in front; those that it does not have are as sure as
+their kin: a reply link as a name in front, an @ inside as a name at the end. See benchmarks/results/calls.json."""
 
 REASONS: dict[Manner, str] = {
     Manner.REPLY: "{me} replies to a message of {who}",

@@ -192,7 +192,7 @@ class People:
         return person
 
     def rename(self, old: str, new: str) -> None:
-        """Somebody is called differently from now on, and speaks under the new name. They stay who they are."""
+        """Somebody is called differently from now on, and speaks under the new name."""
         person = self._people.get(self._ids.get(old, old)) or self.find(old)
         if person is None or old == new or not new.strip():
             return
@@ -216,7 +216,7 @@ class People:
         return shown_name(id) if person is None else person.name
 
     def find(self, name: str) -> Person | None:
-        """Who is called so, or has that identifier: exactly, else in any case of letters, the latest first."""
+        """Who is called so, or has that identifier: exactly, else in any case; the latest of several."""
         bare = name.removeprefix("@")
         for each in (name, bare):
             person = self.get(each)
@@ -227,7 +227,7 @@ class People:
         return self._latest(same or found)
 
     def called(self, name: str) -> tuple[str, ...]:
-        """Identifiers of those who are called so, in normalized letters; by a nick's beginning if nobody is.
+        """Identifiers of those who are called so, in normalized letters; else of those who nearly are.
 
         >>> people = People()
         >>> people.hear("noor_").id, people.called("noor"), people.called("noo")
@@ -259,7 +259,7 @@ class People:
         return tuple(found) if len(found) == 1 else ()
 
     def spoken_as(self, word: str) -> str | None:
-        """The identifier of who has spoken and is called exactly so, in lower-cased letters; the latest of several."""
+        """The identifier of who has spoken and is called exactly so, the latest of several."""
         spoken = [id for id in self._exact.get(word, ()) if self._people[id].spoken]
         return self.latest(spoken) if spoken else None
 

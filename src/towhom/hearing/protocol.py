@@ -1,7 +1,7 @@
 """Who a message is for by the rule of the paper's protocol, and of platforms that mark it.
 
-The strictest manner of calling: the addressee's name in front, a lone separator, something after it. The labels of
-a corpus are found by it; `towhom.hearing.calls` hears all the others.
+The strictest manner of calling: the addressee's name in front, a lone separator, something after it. The
+labels of a corpus are found by it; `towhom.hearing.calls` hears all the others.
 """
 
 from __future__ import annotations

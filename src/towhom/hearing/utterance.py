@@ -55,6 +55,9 @@ class Bearing(NamedTuple):
     """It has a second person."""
 
 
+_PLAIN = Bearing()
+
+
 @dataclass(slots=True)
 class Utterance:
     """A message as it is heard. People are identifiers."""
@@ -74,7 +77,7 @@ class Utterance:
     reply_to: str | None = None
     kind: Kind = Kind.MESSAGE
     asks: bool = False
-    bearing: Bearing = Bearing()
+    bearing: Bearing = _PLAIN
     tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS, repr=False)
     """Its words, as a model knows them."""
     pieces: NDArray[np.uint32] = field(default_factory=lambda: NO_PIECES, repr=False)
@@ -121,9 +124,9 @@ class Utterance:
         return {
             "speaker": self.speaker, "text": self.text, "calls": [list(call) for call in self.calls],
             "everybody": self.everybody, "stranger": self.stranger, "time": self.time, "id": self.id,
-            "reply_to": self.reply_to, "kind": self.kind.value, "asks": self.asks, "own": self.own,
-            "called": self.called, "gone": self.gone, "tokens": self.tokens.tolist(),
-            "bearing": list(self.bearing), "pieces": self.pieces.tolist(), "names": list(self.names), "telling": self.telling,
+            "reply_to": self.reply_to, "kind": self.kind.value, "asks": self.asks, "own": self.own, "called":
+            self.called, "gone": self.gone, "tokens": self.tokens.tolist(), "bearing": list(self.bearing),
+            "pieces": self.pieces.tolist(), "names": list(self.names), "telling": self.telling,
         }  # fmt: skip
 
     @classmethod
@@ -203,7 +206,7 @@ class Ear:
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words of the model; in a room whose language has words of the same letters and other meaning, none."""
+        """The words of the model; none in a room whose language has the same letters and other words."""
         code = self.language
         return self._lexicon.foreign if code in LATIN[1:] else self._lexicon
 
@@ -359,7 +362,7 @@ class Ear:
 def _with_link(
     calls: Iterable[Call], author: str | None, given: str | None, speaker: str
 ) -> tuple[Call, ...]:
-    """Calls of a text, and what the platform says, which is surest; those whom that leaves out are talked about."""
+    """Calls of a text, and what the platform says, which is surest."""
     found = {call.who: call for call in calls}
     for who, manner in ((author, Manner.REPLY), (given, Manner.GIVEN)):
         if who is not None and who != speaker:

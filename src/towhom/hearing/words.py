@@ -1,9 +1,9 @@
 """Words of any script: tokens of scripts with and without spaces, emoji, and whether a text asks.
 
-A text in ASCII has the Treebank tokens that it always had (`towhom.text.tokenizer`), but for `:shortcodes:`, which are
-one token each. In all others, full-width forms and typographic marks become plain ones, vowel marks of Arabic
-and Hebrew and invisible controls are left out, emoji stand alone, and Chinese, Japanese and Thai, which have no
-spaces, are cut into phrases (by budoux) and where scripts meet.
+A text in ASCII has the Treebank tokens that it always had (`towhom.text.tokenizer`), but for `:shortcodes:`,
+which are one token each. In all others, full-width forms and typographic marks become plain ones, vowel marks
+of Arabic and Hebrew and invisible controls are left out, emoji stand alone, and Chinese, Japanese and Thai,
+which have no spaces, are cut into phrases (by budoux) and where scripts meet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _INVISIBLE = regex.compile(
 
 _PLAIN = str.maketrans(
     {
-        "؟": "?", "\u037e": "?", "՞": "?", "፧": "?", "،": ",", "、": ",", "؛": ";", "。": ".", "۔": ".", "।": ".",
+        "؟": "?", "\u037e": "?", "՞": "?", "፧": "?", "،": ",", "、": ",", "؛": ";", "。": ".", "۔": ".",
+        "।": ".",
         "’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"',
         "『": '"', "』": '"', "–": "-", "—": "-", "―": "-", "‐": "-", "〜": "~", "・": " ",
     }
@@ -104,7 +105,9 @@ def words(text: str) -> list[str]:
 
 
 def asks(text: str) -> bool:
-    """Whether a text asks: it has a question mark of any script that is not part of a link, or ends as questions do.
+    """Whether a text asks: it has a question mark of any script, or ends as questions do.
+
+    A question mark within a link is none.
 
     >>> asks("is it up?"), asks("動きますか"), asks("see http://a.org/page?id=3")
     (True, True, False)

@@ -35,8 +35,8 @@ class Addressee:
     """Somebody who may be meant.
 
     Args:
-        name: What people call them; None for nobody in particular.
-        probability: How likely they are meant. Several people may be meant at once, so those of a message need
+        name: What people call them; None for nobody in particular. probability: How likely they are meant.
+        Several people may be meant at once, so those of a message need
             not add up to 1.
         id: Their identifier, which is the name where the chat has no others; None for nobody in particular.
     """

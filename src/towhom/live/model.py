@@ -110,8 +110,8 @@ class Model:
     ) -> NDArray[np.float64]:
         """(N + 1,) How likely each candidate is meant, and last, nobody in particular.
 
-        Whoever is called is believed as surely as calls are right, whoever else is likely; several may be. A model
-        that was only trained, not packaged, knows nothing of messages to nobody.
+        Whoever is called is believed as surely as calls are right, whoever else is likely; several may be. A
+        model that was only trained, not packaged, knows nothing of messages to nobody.
 
         Args:
             found: What is known of everybody who may be meant.

@@ -39,7 +39,7 @@ _UNREADABLE = (
 _KEPT = 0.05
 """Probabilities below this are not remembered."""
 _SILENT = 20
-"""Of more people than this who were introduced and have not spoken of late, nobody is meant unless they are named."""
+"""Of more people than this who were introduced and are silent, nobody is meant unless they are named."""
 _LARGEST = 50.0
 """Scores are cut off there, within what `exp` can take; those of a trained model are far from it."""
 
@@ -87,8 +87,8 @@ class Session:
     def observe(self, message: Message) -> Observation:
         """Take the next message; says who it is for.
 
-        `Kind.RENAME`, `Kind.EDIT` and `Kind.DELETE` change what is known. Other lines that are no message (somebody
-        joins) change nothing, and are for nobody.
+        `Kind.RENAME`, `Kind.EDIT` and `Kind.DELETE` change what is known. Other lines that are no message
+        (somebody joins) change nothing, and are for nobody.
         """
         with self._lock:
             if message.kind is Kind.RENAME:
@@ -164,7 +164,7 @@ class Session:
     def question(
         self, responder: str, candidates: Sequence[str]
     ) -> tuple[Questions, list[Turn], list[str], list[str | None]]:
-        """What the model is asked by `select`: the question, its messages, people, and whom each candidate calls."""
+        """What `select` asks the model; the messages in it, the people, and whom each candidate calls."""
         with self._lock:
             id = self._id(responder)
             drafts = [Turn.of(self._ear.imagine(Message(id, text))) for text in candidates]
@@ -431,7 +431,7 @@ class Session:
             turn = Turn.of(said)
             turn.meant = {_text_or_none(id): float(p) for id, p in each["meant"]}
             self._past.append(turn)
-        self._encode([turn for turn in list(self._past)[max(first, 0) :]])
+        self._encode(list(self._past)[max(first, 0) :])
         if state["last"] is not None:
             last, said = state["last"], self._past[-1].utterance
             self._last = Observation(

@@ -1,8 +1,9 @@
 """JSON lines: one message an object, the format that towhom writes.
 
-`speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind`, `channel`, `name` (what
-people call the speaker, if `speaker` is an identifier), `mentions` (a list of those whom the platform marks) and `bot`
-may be there; other keys are ignored. People and messages may be whole numbers. A document is a channel's day; without channels and times, the file.
+`speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind`, `channel`, `name`
+(what people call the speaker, if `speaker` is an identifier), `mentions` (a list of those whom the platform
+marks) and `bot` may be there; other keys are ignored. People and messages may be whole numbers. A document is
+a channel's day; without channels and times, the file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """What words are made of, so that `/etc/postfix/main.cf` meets "postfix", and "installing" meets "installed".
 
-A word is taken apart where letters, digits and marks meet; of each part, endings are cut off (those of Russian,
-Arabic, Hindi and some others by Snowball), and what remains is hashed. Chinese and Korean words, whose endings
-are not set apart, are pairs of characters. Two messages have a piece in common if the hashes are the same: that
-needs no vocabulary, and works for package names, paths and links that nobody has seen before.
+A word is taken apart where letters, digits and marks meet; of each part, endings are cut off (those of
+Russian, Arabic, Hindi and some others by Snowball), and what remains is hashed. Chinese and Korean words,
+whose endings are not set apart, are pairs of characters. Two messages have a piece in common if the hashes
+are the same: that needs no vocabulary, and works for package names, paths and links that nobody has seen
+before.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ TIME = ("gap", "a gap", "gap known")
 WORDS = ("common weight", "cosine of pieces", "rarest common piece", "common pieces")
 MESSAGE = ("asks", "command", "action", "length", "names somebody", "names a stranger", "mentions somebody",
            "first within reach", "since the speaker spoke", "since the speaker was named",
-           "spoke since named", "their last names somebody", "asks anybody", "greets", "begins like an answer",
-           "says you", "calls everybody")  # fmt: skip
+           "spoke since named", "their last names somebody", "asks anybody", "greets",
+           "begins like an answer", "says you", "calls everybody")  # fmt: skip
 MESSAGE_TIME = ("gap since the speaker spoke", "pace", "pace known")
 STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it", "latest of it",
              "latest but one of it", "its speaker's last in it", "answered", "answers the speaker",

@@ -1,8 +1,8 @@
 """Chats dressed anew, so that a model meets rooms and manners that the logs it learns from do not have.
 
-The logs are of one busy room, in which everybody writes `nick: text`. Most rooms are small, and people write `@nick`,
-`hey nick`, or no name at all. Conversations that people have drawn links in are taken out of the log, one to three at a
-time, as a room of their own; names in front are dressed in other manners, or left out.
+The logs are of one busy room, in which everybody writes `nick: text`. Most rooms are small, and people write
+`@nick`, `hey nick`, or no name at all. Conversations that people have drawn links in are taken out of the
+log, one to three at a time, as a room of their own; names in front are dressed in other manners, or left out.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from towhom.evaluation.reply_links import LinkedLog
 _SHORTEST = 3
 """Messages of a conversation that is taken out."""
 _MANNERS = (
-    ("{name}: {text}", 3), ("{name}, {text}", 1), ("@{name} {text}", 3), ("@{name}: {text}", 1), ("hey {name}, {text}", 1),
-    ("hi {name} {text}", 1), ("{text}, {name}", 1), ("{text} @{name}", 1), ("{name} {text}", 1), ("{text}", 12),
+    ("{name}: {text}", 3), ("{name}, {text}", 1), ("@{name} {text}", 3), ("@{name}: {text}", 1),
+    ("hey {name}, {text}", 1), ("hi {name} {text}", 1), ("{text}, {name}", 1), ("{text} @{name}", 1),
+    ("{name} {text}", 1), ("{text}", 12),
 )  # fmt: skip
 """How a name in front is written instead, and how often."""
 
