@@ -24,6 +24,7 @@ from safetensors.numpy import load_file, save
 from towhom.errors import ConfigError, ModelFormatError
 from towhom.extras import require
 from towhom.files import atomic_file, atomic_folder
+from towhom.hearing.words import TOKENIZER
 from towhom.models.registry import SYSTEMS, system_class, system_config
 from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule
@@ -139,6 +140,7 @@ def write_model(folder: str | Path, saved: SavedModel, *, compact: bool = False,
         "format": FORMAT,
         "version": VERSION,
         "towhom": __version__,
+        "tokenizer": TOKENIZER,
         "system": saved.system,
         "settings": saved.settings,
         "context": saved.context,
@@ -195,6 +197,11 @@ def load_model(folder: str | Path) -> SavedModel:
         raise ModelFormatError(
             f"{folder}: the model has format version {config.get('version')}, this towhom ({__version__}) "
             f"reads version {VERSION}"
+        )
+    if config.get("tokenizer", TOKENIZER) != TOKENIZER:
+        raise ModelFormatError(
+            f"{folder}: the model reads the words of the tokenizer {config['tokenizer']}, this towhom "
+            f"({__version__}) has {TOKENIZER}; package the model anew"
         )
     try:
         arrays = load_file(folder / WEIGHTS)

@@ -24,6 +24,7 @@ from towhom.corpus.writer import CorpusWriter
 from towhom.errors import CorpusError
 from towhom.files import atomic_folder
 from towhom.readers import Document, Log, Report, find_logs
+from towhom.text.tokenizer import TREEBANK
 
 _BATCH_RECORDS = 4_000
 """Lines sent to a worker at a time: enough to make the sending cheap, few enough to share the work."""
@@ -129,7 +130,8 @@ def build_corpus(
             manifest = _fill(writer, found, settings, workers, report, progress)
         finally:
             writer.close()
-        manifest = {**described, **manifest, "columns": _columns(temporary), "hash": _hash_columns(temporary)}
+        made = {"tokenizer": TREEBANK, "columns": _columns(temporary), "hash": _hash_columns(temporary)}
+        manifest = {**described, **manifest, **made}
         _write_manifest(temporary, manifest)
         statistics = split_statistics(Corpus(temporary))
         _write_manifest(temporary, {**manifest, "statistics": statistics})

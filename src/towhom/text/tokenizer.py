@@ -18,6 +18,9 @@ from __future__ import annotations
 import re
 from itertools import chain
 
+TREEBANK = "treebank-1"
+"""The name and version of these tokens: what a corpus is made of."""
+
 _MEMO_CHUNKS = 1 << 16
 _MEMO_LENGTH = 32
 """Longer chunks are links and paths, which do not come back, and could be of any size."""
