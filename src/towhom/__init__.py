@@ -1,8 +1,8 @@
 """towhom: who says what to whom, in conversations with many speakers."""
 
-from towhom.chat import Conversation, Message
+from towhom.chat import Conversation, Kind, Message
 from towhom.loading import load
 from towhom.readers import read_conversations as read
 from towhom.version import __version__
 
-__all__ = ["Conversation", "Message", "__version__", "load", "read"]
+__all__ = ["Conversation", "Kind", "Message", "__version__", "load", "read"]

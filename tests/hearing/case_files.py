@@ -1,8 +1,8 @@
 """Reads the cases of calls: small chats, and who the last message is for.
 
-A case begins with `## kind · language`. Lines `name (bot)`, `name (person)`, `name (bot, also a, b)` introduce
-somebody; `speaker: text` says something, `speaker ^2: text` as a reply to the second message. The last
-message has `=> expectation`: names that it is for, `!name` whom it is not for, `everybody`, `nobody`.
+A case begins with `## kind · language`. Lines `name (bot)`, `name (person)`, `name (bot, also a, b)`
+introduce somebody; `speaker: text` says something, `speaker ^2: text` as a reply to the second message. The
+last message has `=> expectation`: names that it is for, `!name` whom it is not for, `everybody`, `nobody`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Following a chat message by message: whom is this for, and which answer, to whom?"""
 
-from towhom.live.answers import Addressee, How, Observation, Selection, Verdict
+from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.model import Model
 from towhom.live.session import Session
 
-__all__ = ["Addressee", "How", "Model", "Observation", "Selection", "Session", "Verdict"]
+__all__ = ["Addressee", "Audience", "How", "Model", "Observation", "Selection", "Session", "Verdict"]

@@ -146,14 +146,17 @@ class Model:
         probabilities[called] = [sure[name] for name in found.names if name in sure]
         return probabilities
 
-    def pair_probabilities(self, scores: Scores, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def pair_probabilities(
+        self, scores: Scores, allowed: NDArray[np.bool_], more: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """(P, C) How likely each pair of a single question is, -1 for those that cannot be.
 
         Args:
             scores: What the system says.
             allowed: (P, C) Which pairs there may be; the first row is for nobody, where nobody is there.
+            more: (P, C) What else speaks for a pair, as a logarithm.
         """
-        logarithms = np.where(allowed, scores.logarithms(self.runtime.rule)[0], -np.inf)
+        logarithms = np.where(allowed, scores.logarithms(self.runtime.rule)[0] + more, -np.inf)
         probabilities = self._pairs(logarithms.reshape(-1)).reshape(allowed.shape)
         result: NDArray[np.float64] = np.where(allowed, probabilities, -1.0)
         return result

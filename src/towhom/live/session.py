@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from towhom.files import atomic_file
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.people import People
 from towhom.hearing.utterance import CALLED, LONGEST, NO_PIECES, NO_TOKENS, SPOKEN, Ear, Utterance
+from towhom.hearing.words import normalized
 from towhom.live.addressees import REACH, Features, ModelScores, Turn, features
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.reasons import reason_for
@@ -38,6 +39,8 @@ _UNREADABLE = (
 """What comes of reading a damaged state."""
 _KEPT = 0.05
 """Probabilities below this are not remembered."""
+_LITTLE = 0.5
+"""What letters in common are worth at most, in logarithmic probability."""
 _SILENT = 20
 """Of more people than this who were introduced and are silent, nobody is meant unless they are named."""
 _LARGEST = 50.0
@@ -149,9 +152,10 @@ class Session:
         with self._lock:
             questions, turns, ids, to = self.question(responder, candidates)
             allowed = _allowed(turns[: -len(candidates)], ids, to)
+            letters = _by_letters(turns[: -len(candidates)], turns[-len(candidates) :], ids)
             names = [self.people.name_of(id) for id in ids]
         scores = self.model.runtime.score_encoded(questions, _embeddings(turns))
-        pairs = self.model.pair_probabilities(scores, allowed)
+        pairs = self.model.pair_probabilities(scores, allowed, letters)
         found = [
             Selection(name if row else None, candidates[place], place, float(pairs[row, place]))
             for row, name in enumerate(names)
@@ -470,6 +474,36 @@ def _allowed(context: list[Turn], ids: list[str], to: list[str | None]) -> NDArr
         if who is not None:
             allowed[:, place] = [id == who for id in ids]
     return allowed
+
+
+def _by_letters(context: list[Turn], drafts: list[Turn], ids: list[str]) -> NDArray[np.float64]:
+    """(P, C) What a draft has in common with what somebody said, letter by letter.
+
+    It is little, and decides only where the model knows no word of a draft, so that drafts of any script differ.
+    """
+    likeness = np.zeros((len(ids), len(drafts)))
+    foreign = [place for place, draft in enumerate(drafts) if not draft.utterance.tokens.any()]
+    if not foreign:
+        return likeness
+    said = {id: Counter[str]() for id in ids}
+    for turn in context:
+        if turn.utterance.speaker in said:
+            said[turn.utterance.speaker].update(_pairs_of_letters(turn.utterance.text))
+    everything = sum(said.values(), Counter[str]())
+    for place in foreign:
+        draft = _pairs_of_letters(drafts[place].utterance.text)
+        length = max(len(draft), 1)
+        whole = sum(pair in everything for pair in draft) / length
+        for row, id in enumerate(ids):
+            own = sum(pair in said[id] for pair in draft) / length
+            # The length parts drafts that have nothing in common with anything.
+            likeness[row, place] = _LITTLE * (own + whole / 4 + 1 / (8 + 8 * length))
+    return likeness
+
+
+def _pairs_of_letters(text: str) -> list[str]:
+    plain = normalized(text)
+    return [plain[at : at + 2] for at in range(len(plain) - 1) if not plain[at : at + 2].isspace()]
 
 
 def _embeddings(turns: list[Turn]) -> NDArray[np.float32]:

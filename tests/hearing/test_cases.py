@@ -1,0 +1,71 @@
+"""Small chats and who their last message is for: a table that people can add to, in `cases`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+
+import pytest
+
+import towhom
+from tests.hearing.case_files import Case, read_cases
+from towhom.live import Audience
+
+LEAST = 0.95
+LEAST_OF_A_KIND = 0.9
+CASES = read_cases()
+
+
+@cache
+def mistakes(number: int) -> tuple[str, ...]:
+    """What a session with the bundled model gets wrong."""
+    case = CASES[number]
+    session = towhom.load().session()
+    for each in case.people:
+        session.introduce(each.name, *each.aliases, bot=each.bot)
+    for message in case.messages:
+        seen = session.observe(message)
+    found = [f"not for {name}" for name in case.wanted if not session.is_for(name)]
+    found += [f"for {name}" for name in case.unwanted if session.is_for(name)]
+    if case.audience == "everybody" and seen.audience is not Audience.EVERYBODY:
+        found.append(f"for {seen.audience.value}, not everybody")
+    if case.audience == "nobody":
+        found += [f"for {each.name}" for each in seen.addressees if each.id and each.probability >= 0.5]
+    return tuple(found)
+
+
+def wrong(cases: list[int]) -> list[str]:
+    return [f"{CASES[n]}: {', '.join(mistakes(n))}" for n in cases if mistakes(n)]
+
+
+def by(attribute: str) -> dict[str, list[int]]:
+    found = defaultdict[str, list[int]](list)
+    for number, case in enumerate(CASES):
+        found[getattr(case, attribute)].append(number)
+    return found
+
+
+def test_there_are_many() -> None:
+    assert len(CASES) >= 200
+    assert len({case.language for case in CASES}) >= 10
+    assert all(isinstance(case, Case) and case.messages for case in CASES)
+    assert all(case.wanted or case.unwanted or case.audience for case in CASES)
+
+
+def test_nearly_all_are_right() -> None:
+    found = wrong(list(range(len(CASES))))
+    assert len(found) <= (1 - LEAST) * len(CASES), "\n".join(found)
+
+
+@pytest.mark.parametrize("kind", sorted(by("kind")))
+def test_of_each_kind(kind: str) -> None:
+    cases = by("kind")[kind]
+    found = wrong(cases)
+    assert len(found) <= (1 - LEAST_OF_A_KIND) * len(cases), "\n".join(found)
+
+
+@pytest.mark.parametrize("language", sorted(by("language")))
+def test_in_each_language(language: str) -> None:
+    cases = by("language")[language]
+    found = wrong(cases)
+    assert len(found) <= (1 - LEAST_OF_A_KIND) * len(cases), "\n".join(found)
