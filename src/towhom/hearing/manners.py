@@ -48,7 +48,8 @@ SURE: dict[Manner, float] = {
 """How often somebody who is named in a manner is meant, by human reply links of #ubuntu.
 
 Manners that are rare there are drawn towards a name in front; those that it does not have are as sure as
-their kin: a reply link as a name in front, an @ inside as a name at the end. See benchmarks/results/calls.json."""
+their kin: a reply link as a name in front, an @ inside as a name at the end.
+benchmarks/results/calls.json has the counts."""
 
 REASONS: dict[Manner, str] = {
     Manner.REPLY: "{me} replies to a message of {who}",

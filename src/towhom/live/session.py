@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from itertools import accumulate
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -16,17 +15,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions
+from towhom.batching import Questions
 from towhom.chat import Kind, Message
-from towhom.corpus.mentions import MOST
 from towhom.errors import SessionError
 from towhom.files import atomic_file
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.people import People
 from towhom.hearing.utterance import CALLED, LONGEST, NO_PIECES, NO_TOKENS, SPOKEN, Ear, Utterance
-from towhom.hearing.words import normalized
 from towhom.live.addressees import REACH, Features, ModelScores, Turn, features
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
+from towhom.live.questions import (
+    allowed_pairs,
+    embeddings_of,
+    likeness_by_letters,
+    make_question,
+    offsets_of,
+)
 from towhom.live.reasons import reason_for
 
 if TYPE_CHECKING:
@@ -39,8 +43,6 @@ _UNREADABLE = (
 """What comes of reading a damaged state."""
 _KEPT = 0.05
 """Probabilities below this are not remembered."""
-_LITTLE = 0.5
-"""What letters in common are worth at most, in logarithmic probability."""
 _SILENT = 20
 """Of more people than this who were introduced and are silent, nobody is meant unless they are named."""
 _LARGEST = 50.0
@@ -151,10 +153,10 @@ class Session:
             raise SessionError("there is no candidate to select from; give a list of one or more")
         with self._lock:
             questions, turns, ids, to = self.question(responder, candidates)
-            allowed = _allowed(turns[: -len(candidates)], ids, to)
-            letters = _by_letters(turns[: -len(candidates)], turns[-len(candidates) :], ids)
+            allowed = allowed_pairs(turns[: -len(candidates)], ids, to)
+            letters = likeness_by_letters(turns[: -len(candidates)], turns[-len(candidates) :], ids)
             names = [self.people.name_of(id) for id in ids]
-        scores = self.model.runtime.score_encoded(questions, _embeddings(turns))
+        scores = self.model.runtime.score_encoded(questions, embeddings_of(turns))
         pairs = self.model.pair_probabilities(scores, allowed, letters)
         found = [
             Selection(name if row else None, candidates[place], place, float(pairs[row, place]))
@@ -174,7 +176,7 @@ class Session:
             drafts = [Turn.of(self._ear.imagine(Message(id, text))) for text in candidates]
             self._encode(drafts)
             to = [draft.utterance.addressee for draft in drafts]
-            return *self._questions(id, drafts, self._context(self._past), others=to), to
+            return *self._ask(id, drafts, self._past, to), to
 
     def closest_names(self, name: str) -> list[str]:
         """Names of the channel that are like a given one, for error messages."""
@@ -259,7 +261,7 @@ class Session:
         new = [turn for turn in turns if turn.embedding is None]
         if new:
             tokens = np.concatenate([turn.utterance.tokens for turn in new])
-            embeddings = self.model.runtime.encode_utterances(tokens, _offsets(new))
+            embeddings = self.model.runtime.encode_utterances(tokens, offsets_of(new))
             for turn, embedding in zip(new, embeddings, strict=True):
                 turn.embedding = embedding.copy()  # not a view: it would keep all the others alive
 
@@ -328,61 +330,24 @@ class Session:
         del self._past[at]
         return _no_message(message, "a message was taken back")
 
+    def _ask(
+        self, responder: str, drafts: list[Turn], past: Iterable[Turn], others: Sequence[str | None] = ()
+    ) -> tuple[Questions, list[Turn], list[str]]:
+        context, letters = self._context(past), self.model.runtime.letters
+        return make_question(responder, drafts, context, self.people, letters=letters, others=others)
+
     def _context(self, past: Iterable[Turn]) -> list[Turn]:
         """The messages that the model sees, the latest last."""
         context = list(past)[-self.model.context :]
         self._encode(context)
         return context
 
-    def _questions(
-        self, responder: str, drafts: list[Turn], context: list[Turn], others: Sequence[str | None] = ()
-    ) -> tuple[Questions, list[Turn], list[str]]:
-        """One question for the model, as `Batcher` makes them; its messages; people, the responder first."""
-        numbers: dict[str | None, int] = {responder: 0}
-        for turn in reversed(context):
-            numbers.setdefault(turn.utterance.speaker, len(numbers))
-        for other in others:  # who is named but has not spoken of late has only listened
-            if other is not None:
-                numbers.setdefault(other, len(numbers))
-        sender = [numbers[turn.utterance.speaker] for turn in context]
-        addressee = [numbers.get(turn.utterance.addressee, NOBODY) for turn in context]
-        turns = context + drafts
-        questions = Questions(
-            tokens=np.concatenate([turn.utterance.tokens for turn in turns]),
-            offsets=_offsets(turns),
-            context=np.arange(len(context), dtype=np.int32)[None],
-            sender=np.array([sender], np.int32),
-            addressee=np.array([addressee], np.int32),
-            participants=np.array([len(numbers)], np.int32),
-            candidates=np.arange(len(context), len(turns), dtype=np.int32)[None],
-            speakers_so_far=np.array([max(self.people.spoken, 1)], np.int32),
-            letters=self._letters(responder, turns, numbers) if self.model.runtime.letters else None,
-        )
-        return questions, turns, [id for id in numbers if id is not None]
-
-    def _letters(self, responder: str, turns: list[Turn], numbers: Mapping[str | None, int]) -> Letters:
-        """What the words are made of, and who is named of those who have spoken, or are about to."""
-        mentions = np.full((1, len(turns), MOST), NOBODY, np.int32)
-        about_to = responder.lower()
-        for place, turn in enumerate(turns):
-            column = 0
-            for word in turn.utterance.names:
-                who = self.people.spoken_as(word) or (responder if word == about_to else None)
-                if who is not None and column < MOST:
-                    mentions[0, place, column] = numbers.get(who, ELSEWHERE)
-                    column += 1
-        return Letters(
-            np.concatenate([turn.utterance.pieces for turn in turns]),
-            np.array([0, *accumulate(len(turn.utterance.pieces) for turn in turns)], np.int64),
-            mentions,
-        )
-
     def _addressees(self, turn: Turn, past: list[Turn]) -> tuple[Features, NDArray[np.float64]]:
         """Everybody who may be meant by a message, given those before it, and how likely each is."""
         self._encode([turn])
         speaker = turn.utterance.speaker
-        questions, turns, ids = self._questions(speaker, [turn], self._context(past))
-        before, given = self.model.runtime.addressee_scores(questions, _embeddings(turns))
+        questions, turns, ids = self._ask(speaker, [turn], past)
+        before, given = self.model.runtime.addressee_scores(questions, embeddings_of(turns))
         before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
         model = dict(zip(ids[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         introduced = [person.id for person in self.people.introduced]
@@ -459,62 +424,6 @@ def _audience(said: Utterance, ranked: tuple[Addressee, ...]) -> Audience:
     if ranked[0].probability < CALLED:
         return Audience.UNKNOWN
     return Audience.NOBODY if ranked[0].id is None else Audience.SOMEBODY
-
-
-def _allowed(context: list[Turn], ids: list[str], to: list[str | None]) -> NDArray[np.bool_]:
-    """(P, C) Which pairs there may be: a candidate that calls somebody is for them.
-
-    The responder's row, the first, stands for nobody: where nobody else is there.
-    """
-    spoke = {turn.utterance.speaker for turn in context}
-    # Who has not spoken is there only because a candidate names them.
-    others = [id in spoke for id in ids[1:]]
-    allowed = np.repeat(np.array([[not any(others)], *([each] for each in others)]), len(to), axis=1)
-    for place, who in enumerate(to):
-        if who is not None:
-            allowed[:, place] = [id == who for id in ids]
-    return allowed
-
-
-def _by_letters(context: list[Turn], drafts: list[Turn], ids: list[str]) -> NDArray[np.float64]:
-    """(P, C) What a draft has in common with what somebody said, letter by letter.
-
-    It is little, and decides only where the model knows no word of a draft, so that drafts of any script differ.
-    """
-    likeness = np.zeros((len(ids), len(drafts)))
-    foreign = [place for place, draft in enumerate(drafts) if not draft.utterance.tokens.any()]
-    if not foreign:
-        return likeness
-    said = {id: Counter[str]() for id in ids}
-    for turn in context:
-        if turn.utterance.speaker in said:
-            said[turn.utterance.speaker].update(_pairs_of_letters(turn.utterance.text))
-    everything = sum(said.values(), Counter[str]())
-    for place in foreign:
-        draft = _pairs_of_letters(drafts[place].utterance.text)
-        length = max(len(draft), 1)
-        whole = sum(pair in everything for pair in draft) / length
-        for row, id in enumerate(ids):
-            own = sum(pair in said[id] for pair in draft) / length
-            # The length parts drafts that have nothing in common with anything.
-            likeness[row, place] = _LITTLE * (own + whole / 4 + 1 / (8 + 8 * length))
-    return likeness
-
-
-def _pairs_of_letters(text: str) -> list[str]:
-    plain = normalized(text)
-    return [plain[at : at + 2] for at in range(len(plain) - 1) if not plain[at : at + 2].isspace()]
-
-
-def _embeddings(turns: list[Turn]) -> NDArray[np.float32]:
-    """(U, H) Of messages that have been encoded."""
-    found = np.concatenate([turn.embedding for turn in turns if turn.embedding is not None])
-    return found.reshape(len(turns), -1)
-
-
-def _offsets(turns: list[Turn]) -> NDArray[np.int64]:
-    """Where each of some messages begins, if their tokens stand one after the other."""
-    return np.array([0, *accumulate(len(turn.utterance.tokens) for turn in turns)], np.int64)
 
 
 def _text_or_none(value: object) -> str | None:
