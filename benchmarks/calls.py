@@ -31,9 +31,9 @@ PRIOR = 100
 """Messages with a name in front that a manner is drawn towards."""
 DRESSES = (
     "{name}: {text}", "{name}, {text}", "{name} - {text}", "{name}> {text}", "@{name} {text}",
-    "@{name}: {text}", "hey {name}, {text}", "hi {name} {text}", "thanks {name}, {text}", "ok {name}: {text}",
-    "{text}, {name}", "{text}, {name}?", "{text} @{name}", "{name} {text}", "({name}) {text}", "{name}, bob: {text}",
-    "@{name} @bob {text}",
+    "@{name}: {text}", "hey {name}, {text}", "hi {name} {text}", "thanks {name}, {text}",
+    "ok {name}: {text}", "{text}, {name}", "{text}, {name}?", "{text} @{name}", "{name} {text}",
+    "({name}) {text}", "{name}, bob: {text}", "@{name} @bob {text}",
 )  # fmt: skip
 
 

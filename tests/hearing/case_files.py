@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from towhom import Message
+from towhom.live import Audience, Model
 
 FOLDER = Path(__file__).parent / "cases"
 _WHO = re.compile(r"(.+?) \((bot|person)(?:, also (.+))?\)")
@@ -74,3 +75,19 @@ def _add(case: Case, line: str, number: int) -> None:
             case.unwanted.append(each[1:])
         else:
             case.wanted.append(each)
+
+
+def mistakes_in(case: Case, model: Model) -> list[str]:
+    """What a session gets wrong about the last message of a case."""
+    session = model.session()
+    for each in case.people:
+        session.introduce(each.name, *each.aliases, bot=each.bot)
+    for message in case.messages:
+        seen = session.observe(message)
+    found = [f"not for {name}" for name in case.wanted if not session.is_for(name)]
+    found += [f"for {name}" for name in case.unwanted if session.is_for(name)]
+    if case.audience == "everybody" and seen.audience is not Audience.EVERYBODY:
+        found.append(f"for {seen.audience.value}, not everybody")
+    if case.audience == "nobody":
+        found += [f"for {each.name}" for each in seen.addressees if each.id and each.probability >= 0.5]
+    return found

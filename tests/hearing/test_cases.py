@@ -8,8 +8,7 @@ from functools import cache
 import pytest
 
 import towhom
-from tests.hearing.case_files import Case, read_cases
-from towhom.live import Audience
+from tests.hearing.case_files import mistakes_in, read_cases
 
 LEAST = 0.95
 LEAST_OF_A_KIND = 0.9
@@ -18,20 +17,7 @@ CASES = read_cases()
 
 @cache
 def mistakes(number: int) -> tuple[str, ...]:
-    """What a session with the bundled model gets wrong."""
-    case = CASES[number]
-    session = towhom.load().session()
-    for each in case.people:
-        session.introduce(each.name, *each.aliases, bot=each.bot)
-    for message in case.messages:
-        seen = session.observe(message)
-    found = [f"not for {name}" for name in case.wanted if not session.is_for(name)]
-    found += [f"for {name}" for name in case.unwanted if session.is_for(name)]
-    if case.audience == "everybody" and seen.audience is not Audience.EVERYBODY:
-        found.append(f"for {seen.audience.value}, not everybody")
-    if case.audience == "nobody":
-        found += [f"for {each.name}" for each in seen.addressees if each.id and each.probability >= 0.5]
-    return tuple(found)
+    return tuple(mistakes_in(CASES[number], towhom.load()))
 
 
 def wrong(cases: list[int]) -> list[str]:
@@ -48,7 +34,7 @@ def by(attribute: str) -> dict[str, list[int]]:
 def test_there_are_many() -> None:
     assert len(CASES) >= 200
     assert len({case.language for case in CASES}) >= 10
-    assert all(isinstance(case, Case) and case.messages for case in CASES)
+    assert all(case.messages for case in CASES)
     assert all(case.wanted or case.unwanted or case.audience for case in CASES)
 
 
