@@ -19,11 +19,18 @@ from towhom.text.tokenizer import tokenize
 TOKENIZER = "any-script-1"
 """The name and version of these tokens. A model keeps it: other tokens need another model."""
 
-_INVISIBLE = regex.compile(
-    r"[\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-    r"\u0307\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]"
-)
+_UNSEEN = frozenset(
+    chr(code)
+    for first, last in (
+        (0xAD, 0xAD), (0x61C, 0x61C), (0x200B, 0x200C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064),
+        (0x2066, 0x2069), (0xFEFF, 0xFEFF), (0x307, 0x307), (0x610, 0x61A), (0x640, 0x640), (0x64B, 0x65F),
+        (0x670, 0x670), (0x6D6, 0x6DC), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5),
+        (0x5C7, 0x5C7),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
 """Soft hyphens, direction marks, zero width; Arabic vowel marks and tatweel, Hebrew points; the dot of İ."""
+_LEFT_OUT = dict.fromkeys(map(ord, _UNSEEN))
 
 _PLAIN = str.maketrans(
     {
@@ -33,6 +40,10 @@ _PLAIN = str.maketrans(
         "『": '"', "』": '"', "–": "-", "—": "-", "―": "-", "‐": "-", "〜": "~", "・": " ",
     }
 )  # fmt: skip
+
+_SPECIAL = frozenset(map(chr, _PLAIN))
+_FIRST_UNSPACED = "\u0e00"
+"""Thai, Chinese, Japanese and emoji come after it."""
 
 NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}ー々〆\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 """Scripts whose words are not set apart, as part of a character class."""
@@ -69,11 +80,16 @@ def normalized(text: str) -> str:
     >>> normalized("Ｒｏｂｏ，重启一下？")
     'robo,重启一下?'
     """
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_PLAIN)).translate(_PLAIN)
-        text = _INVISIBLE.sub("", text.lower())
-        return unicodedata.normalize("NFC", text)
-    return text.lower()
+    if text.isascii():
+        return text.lower()
+    if not _SPECIAL.isdisjoint(text):
+        text = text.translate(_PLAIN)
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text).translate(_PLAIN)
+    text = text.lower()
+    if not _UNSEEN.isdisjoint(text):
+        text = unicodedata.normalize("NFC", text.translate(_LEFT_OUT))
+    return text
 
 
 def words(text: str) -> list[str]:
@@ -86,13 +102,14 @@ def words(text: str) -> list[str]:
     >>> words("打印机坏了吗？"), words("مرحبا، كيف الحال؟ 👍🏽")
     (['打', '印机坏', '了', '吗', '?'], ['مرحبا', ',', 'كيف', 'الحال', '?', '👍🏽'])
     """
-    if text.isascii():
-        if text.count(":") < 2 or _SHORTCODE.search(text) is None:
-            return tokenize(text)
-        parts = _SHORTCODE.split(text.lower())
+    plain = text if text.isascii() else normalized(text)
+    if plain.isascii() or max(plain) < _FIRST_UNSPACED:
+        if plain.count(":") < 2 or _SHORTCODE.search(plain) is None:
+            return tokenize(plain)
+        parts = _SHORTCODE.split(plain.lower())
     else:
-        parts = _PART.split(normalized(text))
-    japanese = len(parts) > 1 and _KANA.search(text) is not None
+        parts = _PART.split(plain)
+    japanese = len(parts) > 1 and _KANA.search(plain) is not None
     found: list[str] = []
     for place, part in enumerate(parts):
         if not place % 2:
