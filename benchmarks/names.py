@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from towhom.corpus import Corpus
-from towhom.hearing.people import name_parts
+from towhom.hearing.spelling import name_parts
 from towhom.records import circumstances, write_record
 from towhom.text.vocabulary import NAME
 

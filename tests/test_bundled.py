@@ -15,7 +15,7 @@ import towhom
 from tests.test_import import loaded_by
 from towhom import Message
 from towhom.chat import Kind
-from towhom.hearing.people import name_parts
+from towhom.hearing.spelling import name_parts
 from towhom.text.vocabulary import NAME
 from towhom.evaluation.reply_links import LinkedLog, read_linked_logs
 from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus.document import DocumentColumns, numbering
-from towhom.hearing.people import name_parts
+from towhom.hearing.spelling import name_parts
 from towhom.text.vocabulary import NAME, UNKNOWN
 
 SPECIAL = (UNKNOWN, NAME)

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import regex
 
-from towhom.hearing.judge import Judge, calls_everybody
-from towhom.hearing.languages import languages_of, may_call_everybody
+from towhom.hearing.judge import MARKS, Judge
+from towhom.hearing.languages import Language, languages_of, may_call_everybody
 from towhom.hearing.manners import CALLING, SURE, Manner
 from towhom.hearing.names import Place, names_in
 from towhom.hearing.people import People
@@ -27,6 +27,9 @@ _HEAD = 80
 """Characters in which everybody is called, if at all."""
 _LATEST = 0.7
 """How likely, of several people with one name, who spoke last is meant."""
+EVERYONE = frozenset({"@everyone", "@here", "@channel", "@all", "@room", "@everybody", "@group", "@team"})
+"""How platforms call everybody."""
+_TO_ALL = (" a ", " à ", " an ", " to ")
 _FRONT_WORD = regex.compile(r"\s*@?([\w\[\]{}\\`^|-]{3,}):\s+\S")
 
 
@@ -92,7 +95,7 @@ def listen(
     if not places:
         if may_call_everybody(plain[:_HEAD]):
             spoken = languages_of(plain, usual)
-            found.everybody, found.language = calls_everybody(plain, spoken), spoken[0].code
+            found.everybody, found.language = _calls_everybody(plain, spoken), spoken[0].code
         if not found.everybody:
             found.stranger = _FRONT_WORD.match(plain) is not None
         found.calls = [Call(who, Manner.MENTION, SURE[Manner.MENTION]) for who in marked if who != speaker]
@@ -101,7 +104,7 @@ def listen(
     found.language = judge.languages[0].code
     manners = judge.manners()
     found.rest = judge.rest(manners)
-    found.everybody = may_call_everybody(plain[:_HEAD]) and calls_everybody(plain, judge.languages)
+    found.everybody = may_call_everybody(plain[:_HEAD]) and _calls_everybody(plain, judge.languages)
     best: dict[str, Call] = {}
     for place, manner in zip(places, manners, strict=True):
         if place.loosely and manner not in CALLING:
@@ -136,3 +139,34 @@ def _meant(place: Place, manner: Manner, people: People, speaker: str) -> Iterat
     for who in whose:
         share = _LATEST if who == latest else (1 - _LATEST) / (len(whose) - 1)
         yield Call(who, manner, SURE[manner] * share)
+
+
+def _calls_everybody(plain: str, languages: tuple[Language, ...]) -> bool:
+    """Whether a normalized text calls everybody who is there."""
+    if "@" in plain and any(word.rstrip(".,:;!?") in EVERYONE for word in plain.split()):
+        return True
+    return any(_starts_with_everybody(plain, language) for language in languages)
+
+
+def _starts_with_everybody(plain: str, language: Language) -> bool:
+    rest, greeted = plain, False
+    while True:
+        marks = MARKS.match(rest)
+        rest = rest[marks.end() :] if marks else rest
+        length = language.everybody.starting(rest)
+        if length:
+            after = rest[length:]
+            following = after.lstrip()
+            plainly = language.code != "en" and not language.third.starting(following)
+            greets = language.greeting.starting(following) > 0
+            if greeted or greets or plainly or not following or following[0] in ",:;!.-":
+                return True
+        greeting = language.greeting.starting(rest)
+        step = max(greeting, language.filler.starting(rest))
+        if not step:
+            return False
+        greeted = greeted or greeting == step
+        rest = rest[step:]
+        for particle in _TO_ALL:
+            if greeted and rest.startswith(particle):
+                rest = rest[len(particle) :]

@@ -15,8 +15,6 @@ from towhom.hearing.manners import CALLING, Manner
 from towhom.hearing.names import AND, COMMON, SET_OFF, Place
 from towhom.hearing.words import EMOJI, SHORTCODE
 
-EVERYONE = frozenset({"@everyone", "@here", "@channel", "@all", "@room", "@everybody", "@group", "@team"})
-"""How platforms call everybody."""
 _SHORTEST_NAME = 3
 _LONGER_THAN_WORDS = 8
 """A name of so many letters is no ordinary word."""
@@ -27,7 +25,7 @@ _SEPARATOR = regex.compile(
 )
 _CUT_OFF = regex.compile(r"[\"')\]*_>]*\s*(?:(?:->|=>|>+|[,;:]|\.{2,}|-+(?=\s))\s*)?")
 """What is cut off behind a name in front. What remains says something: `!` and `?`."""
-_MARKS = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE}|(?<!\p{{L}})x?[:;=]-?[dp)(](?!\p{{L}}))*")
+MARKS = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE}|(?<!\p{{L}})x?[:;=]-?[dp)(](?!\p{{L}}))*")
 _MARKS_BEFORE = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE})*$", regex.REVERSE)
 _SENTENCE_END = regex.compile(r"(?:[.!?;]|\n|\.{2,}|:\w+:|\p{Extended_Pictographic})[\s\"')\]]*$")
 _COMMA_AFTER = regex.compile(r"\s*(?:[,;.!?)]|-+\s|$)")
@@ -42,19 +40,7 @@ _LAUGHS = regex.compile(
     r"(?:k{2,}|(?:h[aeiuo]|j[aei]|ha?h|a?hah|х[аеи]){2,}\p{L}?|rs(?:rs)*|5{3,}|[ㅋㅎㅠㅜ]+|w{2,}|笑+|草|x+d+|ه{2,}"
     r"|ח{3,}|哈+|ฮ่า+)(?!\p{L})"
 )
-_TO_ALL = (" a ", " à ", " an ", " to ")
 _ENGLISH_THIRD = regex.compile(r"\p{L}{3,}(?:s|ed)\b")
-_NOT_THIRD = frozenset({"this", "yes", "plus", "pass", "press", "address", "access", "process", "discuss",
-                        "guess", "miss", "cross", "less", "focus", "https", "feed", "need", "seed", "speed",
-                        "embed", "bless", "dismiss", "always", "perhaps", "besides", "thanks", "sometimes",
-                        "cheers", "what's", "where's", "compress", "suppress", "express", "does", "has",
-                        "was", "let's", "assess", "toss", "kiss", "proceed", "exceed"})  # fmt: skip
-_WHO = frozenset({"who", "who's", "whos", "wer", "quién", "quien", "quem", "qui", "kim", "кто", "مين", "من",
-                  "מי", "किसने", "कौन"})  # fmt: skip
-_NOT_ASKED = frozenset({"i", "i'm", "im", "my", "we", "here", "there", "sorry", "ich", "mein", "wir", "yo",
-                        "mi", "je", "he", "she", "they", "it's", "that's", "this", "these",
-                        "those"})  # fmt: skip
-"""First words of a text that asks nobody for anything, though the word lists have them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,7 +167,7 @@ class Judge:
         # Where words are not set apart, a space is a separator.
         spaced_off = not self._main.spaced and after[:1].isspace() and not around.talked_about
         around.separated = spaced_off or _SEPARATOR.match(after) is not None
-        around.alone = _MARKS.fullmatch(after) is not None
+        around.alone = MARKS.fullmatch(after) is not None
         return around
 
     def _mentioned(self, around: _Around) -> Manner:
@@ -222,7 +208,7 @@ class Judge:
         if word is None:
             return Manner.BARE
         english = self._main.code == "en"
-        if english and _ENGLISH_THIRD.match(word[1]) and word[1] not in _NOT_THIRD:
+        if english and _ENGLISH_THIRD.match(word[1]) and word[1] not in self._main.not_third:
             return Manner.BARE if self._you and "?" in after else Manner.ABOUT
         asked = self._you or "?" in after or self._is_polite()
         return Manner.BARE if asked or english else Manner.ABOUT
@@ -257,7 +243,7 @@ class Judge:
     def _ends_clause(self, around: _Around) -> Manner:
         if around.honored:
             return Manner.VOCATIVE
-        if not self._you and any(word in _WHO for word in _WORD.findall(around.before)[:4]):
+        if not self._you and self._asks_who(around.before):
             return Manner.ABOUT  # "who wrote robo?"
         word, before = around.word, around.before
         # A name in another script than the text is no word of it; a short one of the same may be.
@@ -327,7 +313,7 @@ class Judge:
         """Whether nothing but marks, laughter and fillers follows."""
         rest = after
         while True:
-            marks = _MARKS.match(rest)
+            marks = MARKS.match(rest)
             rest = rest[marks.end() :] if marks else rest
             if not rest:
                 return True
@@ -349,6 +335,10 @@ class Judge:
         attached = any(each.third.starting(after) for each in self.languages if each.code in ("ja", "ko"))
         return attached or (after[0].isalpha() and self._main.code == "ko")
 
+    def _asks_who(self, before: str) -> bool:
+        first_words = _WORD.findall(before)[:4]
+        return any(word in each.who for each in self.languages for word in first_words)
+
     def _is_polite(self) -> bool:
         """Whether a text ends like a request: `prends du lait stp`."""
         rest = self._plain.rstrip(" .!?")
@@ -357,7 +347,7 @@ class Judge:
     def _begins_with_request(self) -> bool:
         start = self._plain.lstrip()
         first = _WORD.match(start)
-        if first is not None and first[0] in _NOT_ASKED:
+        if first is not None and any(first[0] in each.not_asked for each in self.languages):
             return False
         return any(each.request.starting(start) for each in self.languages)
 
@@ -419,7 +409,7 @@ class Judge:
         if all(each.at for each in self._places[first : last + 1]):
             return True
         after = self._plain[self._ends[last] :]
-        if _SEPARATOR.match(after) or _MARKS.fullmatch(after):
+        if _SEPARATOR.match(after) or MARKS.fullmatch(after):
             return True
         if self._ends[last] > self._places[last].end and not after[:1].isalpha():
             return True  # an honorific sets them off
@@ -430,37 +420,6 @@ class Judge:
         if you and not any(each.third.starting(following) for each in self.languages):
             return True
         return any(character.isalpha() for character in self._between(last - 1) or "")
-
-
-def calls_everybody(plain: str, languages: tuple[Language, ...]) -> bool:
-    """Whether a normalized text calls everybody who is there."""
-    if "@" in plain and any(word.rstrip(".,:;!?") in EVERYONE for word in plain.split()):
-        return True
-    return any(_starts_with_everybody(plain, language) for language in languages)
-
-
-def _starts_with_everybody(plain: str, language: Language) -> bool:
-    rest, greeted = plain, False
-    while True:
-        marks = _MARKS.match(rest)
-        rest = rest[marks.end() :] if marks else rest
-        length = language.everybody.starting(rest)
-        if length:
-            after = rest[length:]
-            following = after.lstrip()
-            plainly = language.code != "en" and not language.third.starting(following)
-            greets = language.greeting.starting(following) > 0
-            if greeted or greets or plainly or not following or following[0] in ",:;!.-":
-                return True
-        greeting = language.greeting.starting(rest)
-        step = max(greeting, language.filler.starting(rest))
-        if not step:
-            return False
-        greeted = greeted or greeting == step
-        rest = rest[step:]
-        for particle in _TO_ALL:
-            if greeted and rest.startswith(particle):
-                rest = rest[len(particle) :]
 
 
 def _ending(phrases: Phrases, text: str) -> int:

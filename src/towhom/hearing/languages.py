@@ -109,6 +109,9 @@ class Language:
     about: Phrases
     asks: Phrases
     common: frozenset[str]
+    who: frozenset[str]
+    not_asked: frozenset[str]
+    not_third: frozenset[str]
 
 
 @cache
@@ -128,7 +131,12 @@ def _language(code: str, lists: dict[str, list[str]]) -> Language:
         )
     }  # fmt: skip
     joins = Phrases(lists["and"], spaced=spaced)
-    return Language(code, spaced, joins=joins, common=frozenset(lists["common"]), **kinds)
+    common, who, not_asked, not_third = (
+        frozenset(lists.get(kind, ())) for kind in ("common", "who", "not_asked", "not_third")
+    )
+    return Language(
+        code, spaced, joins=joins, common=common, who=who, not_asked=not_asked, not_third=not_third, **kinds
+    )
 
 
 @cache

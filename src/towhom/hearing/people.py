@@ -5,26 +5,27 @@ Memory is bounded: of those who speak, the ones who have been silent longest are
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import regex
 
+from towhom.hearing.spelling import (
+    SHORTEST_LOOSE,
+    TAIL,
+    folded,
+    name_parts,
+    one_slip,
+    short_forms,
+    shown_name,
+)
 from towhom.hearing.words import NO_SPACES, normalized, words
-from towhom.text.tokenizer import tokenize
 
 REMEMBERED = 1000
 """People who are known by name: more than speak in a day of the busiest channels."""
-LONGEST_NAME = 200
-"""Characters of a name that count."""
-_TAIL = "_`^|-~0123456789"
-"""What people put behind a nick when it is taken, or when they are away."""
-_SHORTEST_LOOSE = 3
-"""Letters of a nick without its tail."""
 _MOST_LOOSE = 2
 """People who may be meant by a part of their name; of more, nobody is."""
 _SHORTEST_PREFIX = 4
@@ -32,62 +33,8 @@ _SHORTEST_TYPED = 6
 """Letters of a name in which one typing error is forgiven."""
 _MOST_KEYS = 20
 """Earlier names of one person that are remembered."""
-_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
 _ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 """Scripts in which a name may have a word directly before or after it."""
-_RUSSIAN_NAME = regex.compile(r"\p{Cyrillic}{3,}[ая]")
-_HANGUL_NAME = regex.compile(r"\p{Hangul}{3}")
-
-
-def name_parts(name: str, split: Callable[[str], list[str]] = tokenize) -> set[str]:
-    """The words that give a name away: the whole of it, and the words that it is made of.
-
-    Args:
-        name: Whose parts are wanted.
-        split: Into words; by default, as the protocol does it.
-
-    >>> sorted(name_parts("Ada Lovelace"))
-    ['ada', 'ada lovelace', 'lovelace']
-    """
-    return {name.lower(), *(word for word in split(name) if len(word) > 1 and word.isalnum())}
-
-
-def shown_name(name: str) -> str:
-    """A name as people see it: without controls that turn the text around, and not without end.
-
-    >>> shown_name("ada\u202e ")
-    'ada'
-    """
-    plain = "".join(character for character in name[:LONGEST_NAME] if character.isprintable())
-    return plain.strip() or name[:LONGEST_NAME]
-
-
-def folded(name: str) -> str:
-    """A normalized name without accents and the like, as people type it who are in a hurry.
-
-    >>> folded("josé"), folded("алёна"), folded("أحمد") == folded("احمد")
-    ('jose', 'алена', True)
-    """
-    if name.isascii():
-        return name
-    apart = unicodedata.normalize("NFKD", name)
-    return unicodedata.normalize("NFC", "".join(each for each in apart if not unicodedata.combining(each)))
-
-
-def _short_forms(plain: str) -> set[str]:
-    """What somebody may be called by those who do not write a whole name; folded."""
-    several = plain.split()
-    found = {folded(plain), plain.translate(_SPELT_OUT)}
-    trimmed = folded(plain.rstrip(_TAIL))
-    if len(trimmed) >= _SHORTEST_LOOSE:
-        found.add(trimmed)
-    if len(several) > 1 and len(several[0]) > 1:
-        found.add(folded(several[0]))
-    if _HANGUL_NAME.fullmatch(plain):
-        found.add(plain[1:])  # without the family name
-    if _RUSSIAN_NAME.fullmatch(plain):
-        found.add(folded(plain[:-1]))  # as friends call each other
-    return found - {plain, ""}
 
 
 @dataclass(slots=True)
@@ -238,8 +185,8 @@ class People:
             return tuple(found)
         loosely = self._loose.get(folded(name))
         if not loosely:
-            trimmed = folded(name.rstrip(_TAIL))
-            if trimmed != name and len(trimmed) >= _SHORTEST_LOOSE:
+            trimmed = folded(name.rstrip(TAIL))
+            if trimmed != name and len(trimmed) >= SHORTEST_LOOSE:
                 loosely = self._exact.get(trimmed) or self._loose.get(trimmed)
         # "guest" is nobody in particular where there are guest1 to guest20.
         return tuple(loosely) if loosely and len(loosely) <= _MOST_LOOSE else ()
@@ -344,7 +291,7 @@ class People:
             if not plain:
                 continue
             self._set(self._exact, plain, person.id, forget=forget)
-            forms = _short_forms(plain)
+            forms = short_forms(plain)
             for loose in forms:
                 self._set(self._loose, loose, person.id, forget=forget)
             several = plain.split()
@@ -392,18 +339,3 @@ class People:
             for key in person.keys:
                 if self._ids.get(key) == person.id:
                     del self._ids[key]
-
-
-def one_slip(typed: str, name: str) -> bool:
-    """Whether two words differ by one letter left out, doubled, replaced, or by two exchanged.
-
-    >>> one_slip("hermsebot", "hermesbot"), one_slip("hermsbot", "hermesbot"), one_slip("hermit", "hermes")
-    (True, True, False)
-    """
-    if typed == name:
-        return True
-    start = next((at for at, (a, b) in enumerate(zip(typed, name, strict=False)) if a != b), -1)
-    if start < 0:
-        return abs(len(typed) - len(name)) == 1
-    a, b = typed[start:], name[start:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])

@@ -15,7 +15,7 @@ import numpy as np
 from towhom.chat import Kind
 from towhom.corpus import Corpus, Split
 from towhom.evaluation.reply_links import LinkedLog
-from towhom.hearing.people import name_parts
+from towhom.hearing.spelling import name_parts
 from towhom.text.tokenizer import tokenize
 from towhom.text.vocabulary import NAME, ModelVocabulary
 

@@ -1,0 +1,86 @@
+"""How names are written: whole, short, without accents, with a typing error."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+import regex
+
+from towhom.text.tokenizer import tokenize
+
+LONGEST_NAME = 200
+"""Characters of a name that count."""
+TAIL = "_`^|-~0123456789"
+"""What people put behind a nick when it is taken, or when they are away."""
+SHORTEST_LOOSE = 3
+"""Letters of a nick without its tail."""
+_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
+_RUSSIAN_NAME = regex.compile(r"\p{Cyrillic}{3,}[ая]")
+_HANGUL_NAME = regex.compile(r"\p{Hangul}{3}")
+
+
+def name_parts(name: str, split: Callable[[str], list[str]] = tokenize) -> set[str]:
+    """The words that give a name away: the whole of it, and the words that it is made of.
+
+    Args:
+        name: Whose parts are wanted.
+        split: Into words; by default, as the protocol does it.
+
+    >>> sorted(name_parts("Ada Lovelace"))
+    ['ada', 'ada lovelace', 'lovelace']
+    """
+    return {name.lower(), *(word for word in split(name) if len(word) > 1 and word.isalnum())}
+
+
+def shown_name(name: str) -> str:
+    """A name as people see it: without controls that turn the text around, and not without end.
+
+    >>> shown_name("ada\u202e ")
+    'ada'
+    """
+    plain = "".join(character for character in name[:LONGEST_NAME] if character.isprintable())
+    return plain.strip() or name[:LONGEST_NAME]
+
+
+def folded(name: str) -> str:
+    """A normalized name without accents and the like, as people type it who are in a hurry.
+
+    >>> folded("josé"), folded("алёна"), folded("أحمد") == folded("احمد")
+    ('jose', 'алена', True)
+    """
+    if name.isascii():
+        return name
+    apart = unicodedata.normalize("NFKD", name)
+    return unicodedata.normalize("NFC", "".join(each for each in apart if not unicodedata.combining(each)))
+
+
+def short_forms(plain: str) -> set[str]:
+    """What somebody may be called by those who do not write a whole name; folded."""
+    several = plain.split()
+    found = {folded(plain), plain.translate(_SPELT_OUT)}
+    trimmed = folded(plain.rstrip(TAIL))
+    if len(trimmed) >= SHORTEST_LOOSE:
+        found.add(trimmed)
+    if len(several) > 1 and len(several[0]) > 1:
+        found.add(folded(several[0]))
+    if _HANGUL_NAME.fullmatch(plain):
+        found.add(plain[1:])  # without the family name
+    if _RUSSIAN_NAME.fullmatch(plain):
+        found.add(folded(plain[:-1]))  # as friends call each other
+    return found - {plain, ""}
+
+
+def one_slip(typed: str, name: str) -> bool:
+    """Whether two words differ by one letter left out, doubled, replaced, or by two exchanged.
+
+    >>> one_slip("hermsebot", "hermesbot"), one_slip("hermsbot", "hermesbot"), one_slip("hermit", "hermes")
+    (True, True, False)
+    """
+    if typed == name:
+        return True
+    start = next((at for at, (a, b) in enumerate(zip(typed, name, strict=False)) if a != b), -1)
+    if start < 0:
+        return abs(len(typed) - len(name)) == 1
+    a, b = typed[start:], name[start:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
