@@ -74,6 +74,22 @@ class TestJson:
         last = records(run, path)[-1]
         assert (last["replies_to"], last["probability"]) == ([0], 1.0)
 
+    def test_names_edits_and_deletions(self, run: Run, tmp_path: Path) -> None:
+        """Changes have records of their own, and are not shown to people."""
+        path = tmp_path / "chat.jsonl"
+        lines = [
+            {"speaker": 17, "name": "Ada", "text": "lunch?", "id": 1},
+            {"speaker": 23, "name": "Bob", "text": "yes", "reply_to": 1, "id": 2},
+            {"speaker": 17, "text": "dinner?", "id": 1, "kind": "edit"},
+            {"speaker": 23, "text": "", "id": 2, "kind": "delete"},
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        found = records(run, path)
+        assert [each["replies_to"] for each in found] == [[0], [0], [2], [3]]
+        assert [(each["speaker"], each["name"]) for each in found[:2]] == [("17", "Ada"), ("23", "Bob")]
+        shown = [line.split() for line in run("threads", path).stdout.splitlines()]
+        assert shown == [["▌1", "Ada", "lunch?"], ["▌1", "Bob", "↩", "Ada", "yes"]]
+
 
 class TestOtherFormats:
     def test_csv(self, run: Run, log: Path) -> None:

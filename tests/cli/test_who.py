@@ -23,7 +23,10 @@ from towhom.persistence import write_model
 
 PATIENCE = 120
 """Seconds after which a command that does not answer is given up."""
-FIELDS = ["line", "time", "channel", "speaker", "addressee", "how", "probability", "reason", "text"]
+FIELDS = [
+    "line", "time", "channel", "speaker", "addressee", "how", "probability", "reason", "text", "name",
+    "audience",
+]  # fmt: skip
 
 
 def records(lines: str) -> list[dict[str, Any]]:
@@ -55,6 +58,13 @@ def put(tmp_path: Path) -> Put:
         return path
 
     return to_file
+
+
+def write_lines(folder: Path, *lines: dict[str, Any]) -> Path:
+    """A chat as JSON lines."""
+    path = folder / "chat.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
 
 
 class TestFormats:
@@ -107,7 +117,7 @@ class TestFormats:
 class TestLogs:
     @pytest.mark.parametrize("kind", list(LONG))
     def test_every_format(self, kind: str, run: Run, tmp_path: Path) -> None:
-        """Each message once, as `read` has it; whoever is named, `read` finds named as well."""
+        """Each message once, as `read` has it; whoever is named in a text, `read` finds named as well."""
         _, build = LONG[kind]
         log = write(tmp_path / "export", build(40))
         ours = records(run("who", log, "--json").stdout)
@@ -117,7 +127,7 @@ class TestLogs:
         named = [
             (mine["addressee"], other["addressee"])
             for mine, other in zip(ours, theirs, strict=True)
-            if mine["how"] == "named"
+            if mine["how"] == "named" and " replies to " not in mine["reason"]
         ]
         assert named
         assert all(mine == other for mine, other in named)
@@ -145,6 +155,56 @@ class TestLogs:
         assert [each["channel"] for each in found] == ["#kitchen", "#garden"] * 2
         together = put("ada> is the kettle on?", "bob> ada: yes")
         assert told(run, together)[1] == ("bob", "ada", "yes")
+
+    def test_names_are_shown_instead_of_identifiers(self, run: Run, tmp_path: Path) -> None:
+        log = write_lines(
+            tmp_path,
+            {"speaker": 17, "name": "Ada", "text": "hi all"},
+            {"speaker": 23, "name": "Bob", "text": "Ada: hello"},
+            {"speaker": 17, "text": "Bob: tea?"},
+        )
+        lines = [" ".join(line.split()) for line in run("who", log).stdout.splitlines()]
+        assert lines == ["Ada hi all", "Bob → Ada hello", "Ada → Bob tea?"]
+        first, second, third = records(run("who", log, "--json").stdout)
+        assert (first["addressee"], first["audience"]) == (None, "everybody")
+        assert (second["speaker"], second["name"], second["addressee"]) == ("23", "Bob", "Ada")
+        assert (second["audience"], second["addressees"][0]["id"]) == ("somebody", "17")
+        assert (third["speaker"], third["name"]) == ("17", "Ada")
+        for name in ("17", "Ada"):
+            assert told(run, log, "--for", name) == [("23", "Ada", "hello")]
+
+    def test_changes_are_heard_and_not_shown(self, run: Run, tmp_path: Path) -> None:
+        """Without the rename nobody is called ada_away; without the edit, nobody had addressed dee."""
+        chat: list[dict[str, Any]] = [
+            {"speaker": "ada", "text": "is the kettle on?", "id": 1},
+            {"speaker": "ada", "text": "ada_away", "kind": "rename"},
+            {"speaker": "bob", "text": "ada_away: since noon", "id": 2},
+            {"speaker": "dee", "text": "hello"},
+            {"speaker": "cyd", "text": "hm", "id": 3},
+            {"speaker": "cyd", "text": "dee: is the window shut?", "id": 3, "kind": "edit"},
+            {"speaker": "dee", "text": "yes"},
+        ]
+        log = write_lines(tmp_path, *chat)
+        found = records(run("who", log, "--json").stdout)
+        assert [each["line"] for each in found] == [0, 2, 3, 4, 6]
+        assert found[1]["addressees"][0]["id"] == "ada"
+        assert found[-1]["addressee"] == "cyd"
+        changed = found[-1]["probability"]
+        log = write_lines(tmp_path, *(each for each in chat if each.get("kind") != "edit"))
+        last = records(run("who", log, "--json").stdout)[-1]
+        before = {each["name"]: each["probability"] for each in last["addressees"]}
+        assert before["cyd"] < changed
+
+    def test_a_message_that_was_taken_back(self, run: Run, tmp_path: Path) -> None:
+        chat: list[dict[str, Any]] = [
+            {"speaker": "dee", "text": "hello"},
+            {"speaker": "cyd", "text": "dee: is the window shut?", "id": 3},
+            {"speaker": "cyd", "text": "", "id": 3, "kind": "delete"},
+            {"speaker": "dee", "text": "yes"},
+        ]
+        gone = records(run("who", write_lines(tmp_path, *chat), "--json").stdout)[-1]
+        there = records(run("who", write_lines(tmp_path, *chat[:2], chat[3]), "--json").stdout)[-1]
+        assert (there["addressee"], gone["addressee"]) == ("cyd", None)
 
     def test_options_of_the_reading(self, run: Run, chat: Path) -> None:
         kept = told(run, chat, "--keep", "action")

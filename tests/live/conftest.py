@@ -13,11 +13,10 @@ from tests.models.chats import word_vectors
 from tests.models.systems import SIZES, neural, weights_of
 from tests.nn.conftest import one_thread as one_thread
 from towhom.chat import Message
-from towhom.text.vocabulary import NAME
 from towhom.live import Addressee, Model, Observation, Session
 from towhom.live.addressees import CANDIDATE_FEATURES, AddresseeRanker
 from towhom.persistence import SavedModel
-from towhom.text.vocabulary import ModelVocabulary
+from towhom.text.vocabulary import NAME, ModelVocabulary
 
 HIDDEN = 4
 WORDS = (NAME, "the", "is", "tea", "milk", "door", "kettle", "open", "thanks", "?")
@@ -26,7 +25,7 @@ VOCABULARY = ModelVocabulary.of(word_vectors(known=WORDS), WORDS)
 Weights = dict[str, NDArray[np.float32]]
 
 RULES = {
-    "named": 40.0,
+    "called": 40.0,
     "mentioned": 6.0,
     "last message names me": 5.0,
     "my last message names them": 5.0,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from tests.live.conftest import HIDDEN, random_ranker
+from towhom.hearing.calls import Call
+from towhom.hearing.manners import SURE, Manner
+from towhom.hearing.utterance import Bearing, Utterance
 from towhom.live.addressees import (
     CANDIDATE_FEATURES,
     MESSAGE_FEATURES,
@@ -14,27 +19,43 @@ from towhom.live.addressees import (
     AddresseeRanker,
     Features,
     ModelScores,
-    Said,
+    Turn,
     features,
 )
+from towhom.text.pieces import PIECE_WEIGHTS
 
 
-def said(speaker: str, addressee: str | None = None, **others: object) -> Said:
-    return Said(speaker, "", addressee, others.pop("time", None), **others)  # type: ignore[arg-type]
+def said(
+    speaker: str,
+    addressee: str | None = None,
+    *,
+    mentions: tuple[str, ...] = (),
+    about: tuple[str, ...] = (),
+    time: float | None = None,
+    meant: dict[str | None, float] | None = None,
+    pieces: tuple[int, ...] = (),
+    **others: Any,
+) -> Turn:
+    manners = ((addressee,) if addressee else (), Manner.FRONT), (mentions, Manner.INSIDE), (about, Manner.ABOUT)
+    calls = tuple(Call(who, manner, SURE[manner]) for whose, manner in manners for who in whose)
+    utterance = Utterance(speaker, "", calls, time=time, pieces=np.array(pieces, np.uint32), **others)
+    turn = Turn.of(utterance)
+    turn.meant = meant or {}
+    return turn
 
 
 def known(
-    past: list[Said],
-    new: Said,
+    past: list[Turn],
+    new: Turn,
     *,
     model: dict[str, ModelScores] | None = None,
-    mentioned: set[str] | None = None,
     others: tuple[str, ...] = (),
-    weight: dict[str, float] | None = None,
+    weight: dict[int, float] | None = None,
 ) -> Features:
-    return features(
-        past, new, model=model or {}, mentioned=mentioned or set(), others=others, weight=weight or {}
-    )
+    weights = np.ones(PIECE_WEIGHTS, np.float32)
+    for piece, worth in (weight or {}).items():
+        weights[piece] = worth
+    return features(past, new, model=model or {}, others=others, weight=weights)
 
 
 def of(found: Features, name: str, feature: str) -> float:
@@ -48,14 +69,14 @@ def of_message(found: Features, feature: str) -> float:
 class TestCandidates:
     def test_everybody_who_spoke_was_named_or_is_introduced(self) -> None:
         past = [said("ada"), said("bob", "cyd"), said("ada", "dee")]
-        found = known(past, said("ada", "eve"), others=("helper",), mentioned={"fay"})
+        found = known(past, said("ada", "eve", mentions=("fay",)), others=("helper",))
         assert set(found.names) == {"bob", "dee", "eve", "helper", "fay"}
         assert found.candidates.shape == (5, len(CANDIDATE_FEATURES))
         assert found.message.shape == (len(MESSAGE_FEATURES),)
 
     def test_never_the_speaker(self) -> None:
-        past = [said("ada", "ada"), said("bob", "ada")]
-        found = known(past, said("ada", "ada"), others=("ada",), mentioned={"ada"})
+        past = [said("ada"), said("bob", "ada")]
+        found = known(past, said("ada"), others=("ada",))
         assert found.names == ("bob",)
 
     def test_nobody(self) -> None:
@@ -85,7 +106,7 @@ class TestFeatures:
         assert [of(found, name, "I named them") for name in ("bob", "cyd", "dee")] == [1, 0, 0]
         assert [of(found, name, "my last message names them") for name in ("bob", "cyd", "dee")] == [1, 0, 0]
         assert [of(found, name, "last message names another") for name in ("bob", "cyd", "dee")] == [0, 0, 1]
-        assert [of(found, name, "named") for name in ("bob", "cyd", "dee")] == [0, 1, 0]
+        assert [of(found, name, "called") for name in ("bob", "cyd", "dee")] == [0, 1, 0]
         assert of(found, "cyd", "named me, nearness") > of(found, "bob", "named me, nearness") > 0
 
     def test_what_the_ranker_said_before(self) -> None:
@@ -95,16 +116,48 @@ class TestFeatures:
         assert of(found, "bob", "my last message meant them") == pytest.approx(0.5 * np.exp(-1 / 20))
         assert of_message(found, "my last meant nobody") == pytest.approx(0.25 * np.exp(-1 / 20))
 
-    def test_common_words(self) -> None:
-        past = [
-            said("bob", words=("kettle", "door")),
-            said("cyd", words=("tea",)),
-            said("bob", words=("tea",)),
-        ]
-        found = known(past, said("ada", words=("kettle", "door")), weight={"kettle": 0.5})
-        assert of(found, "cyd", "common words") == 0
-        assert of(found, "bob", "common words") == pytest.approx((1 - np.exp(-1.5)) * np.exp(-3 / 20))
-        assert of(found, "bob", "common words, last message") == 0
+    def test_what_is_common(self) -> None:
+        """The pieces 1 and 2, of which the first tells less; 3 tells nothing."""
+        past = [said("bob", pieces=(1, 2)), said("cyd", pieces=(3, 4)), said("bob", pieces=(4,))]
+        found = known(past, said("ada", pieces=(1, 2, 3)), weight={1: 0.5, 3: 0.3})
+        assert of(found, "cyd", "in common") == 0
+        assert of(found, "bob", "in common") == pytest.approx((1 - np.exp(-1.5)) * np.exp(-3 / 20))
+        assert of(found, "bob", "in common, last message") == 0
+        assert of_message(found, "most in common") == of(found, "bob", "in common")
+
+    def test_who_is_talked_about(self) -> None:
+        new = said("ada", mentions=("bob",), about=("cyd",))
+        found = known([said("bob"), said("cyd"), said("dee")], new)
+        people = ("bob", "cyd", "dee")
+        assert [of(found, name, "mentioned") for name in people] == [1, 1, 0]
+        assert [of(found, name, "talked about") for name in people] == [0, 1, 0]
+        assert [of(found, name, "called") for name in people] == [0, 0, 0]
+        assert of_message(found, "somebody is mentioned") == 1
+        assert of_message(found, "somebody is called") == 0
+
+    def test_several_who_are_called(self) -> None:
+        calls = tuple(Call(who, Manner.FRONT, SURE[Manner.FRONT]) for who in ("ada", "cyd"))
+        both = Turn.of(Utterance("bob", "", calls))
+        found = known([said("cyd"), both], said("ada"))
+        assert of(found, "bob", "last message names me") == 1
+        assert of(found, "bob", "named me last of all") == 1
+        found = known([said("cyd"), said("ada"), both], Turn.of(Utterance("bob", "")))
+        assert [of(found, name, "my last message names them") for name in ("ada", "cyd")] == [1, 1]
+
+    @pytest.mark.parametrize(
+        ("bearing", "feature"),
+        [
+            (Bearing(anybody=True), "asks anybody"),
+            (Bearing(greets=True), "greets"),
+            (Bearing(answers=True), "begins like an answer"),
+            (Bearing(you=True), "says you"),
+        ],
+    )
+    def test_bearing(self, bearing: Bearing, feature: str) -> None:
+        found = known([said("bob", bearing=bearing)], said("ada", bearing=bearing))
+        assert of_message(found, feature) == 1
+        assert of_message(known([said("bob")], said("ada")), feature) == 0
+        assert of(found, "bob", "last message asks anybody") == bearing.anybody
 
     def test_the_model(self) -> None:
         model = {"bob": ModelScores(-1.0, 0.5), "cyd": ModelScores(0.0, 0.5)}

@@ -64,9 +64,16 @@ class TestNames:
         assert session.is_for("@HELPER")
         assert not session.is_for("weather")
 
-    @pytest.mark.parametrize("text", ["is helper there?", "thanks HB", "so what does helper think?"])
+    @pytest.mark.parametrize("text", ["thanks HB", "is it open, helper?", "so what do you think, helper?"])
     def test_inside_a_text(self, session: Session, text: str) -> None:
         assert session.observe(Message("ada", text)).addressee == "helper"
+        assert session.is_for("helper")
+
+    @pytest.mark.parametrize("text", ["is helper there?", "helper keeps crashing", "ask hb"])
+    def test_talked_about(self, session: Session, text: str) -> None:
+        assert session.observe(Message("ada", text)).addressee is None
+        assert not session.is_for("helper")
+        assert session.is_for("helper").probability < 0.5
 
     def test_a_bot_that_has_not_spoken_may_be_meant(self, session: Session) -> None:
         found = by_name(talk(session, "ada> tea").addressees)

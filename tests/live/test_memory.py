@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tests.live.conftest import HIDDEN, random_ranker, saved_model
 from tests.models.systems import SIZES
 from towhom.chat import Message
+from towhom.hearing.people import REMEMBERED
 from towhom.live import Model, Session
-from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, REACH, Features, Said
-from towhom.people import REMEMBERED
+from towhom.live.addressees import CANDIDATE_FEATURES, MESSAGE_FEATURES, REACH, Features, Turn
 
 
 def message(number: int) -> Message:
@@ -28,11 +28,11 @@ def sizes(session: Session, folder: Path) -> dict[str, int]:
     session.save(folder / "state.json")
     past = session._past
     return {
-        "names": len(session.people.names),
+        "names": len(session.people),
         "parts of names": len(session.people._parts),
         "messages": len(past),
-        "embeddings": sum(each.state is not None for each in past),
-        "with letters": sum(len(each.pieces) > 0 or each.names != () for each in past),
+        "embeddings": sum(each.embedding is not None for each in past),
+        "with letters": sum(len(each.utterance.pieces) > 0 or each.utterance.names != () for each in past),
         "meant": max(len(each.meant) for each in past),
         "saved, in kilobytes": round((folder / "state.json").stat().st_size / 5000) * 5,
     }
@@ -47,8 +47,10 @@ def model(request: pytest.FixtureRequest) -> Model:
 def test_a_hundred_thousand_messages(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the computing, which keeps nothing and would take a minute."""
 
-    def unranked(session: Session, said: Said) -> tuple[Features, NDArray[np.float64]]:
-        said.state = np.zeros(HIDDEN, np.float32)
+    def unranked(
+        session: Session, turn: Turn, past: list[Turn]
+    ) -> tuple[Features, NDArray[np.float64]]:
+        turn.embedding = np.zeros(HIDDEN, np.float32)
         nothing = np.zeros((0, len(CANDIDATE_FEATURES)), np.float32)
         return Features((), nothing, np.zeros(len(MESSAGE_FEATURES), np.float32)), np.ones(1)
 

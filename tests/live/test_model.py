@@ -14,6 +14,7 @@ from tests.live.conftest import VOCABULARY, Weights, by_name, random_ranker, rul
 from tests.models.systems import NEURAL, neural
 from tests.test_import import loaded_by
 from towhom.errors import ModelFormatError
+from towhom.hearing.manners import SURE, Manner
 from towhom.live import Model
 from towhom.persistence import save_model, write_model
 from towhom.selection import Scores
@@ -63,16 +64,31 @@ class TestWithoutARanker:
 
     def test_who_is_named(self, bare: Model) -> None:
         session = bare.session()
-        assert by_name(talk(session, *CHAT, "cyd> bob: tea").addressees)["bob"] > 0.99
+        found = by_name(talk(session, *CHAT, "cyd> bob: tea").addressees)
+        assert found["bob"] == pytest.approx(SURE[Manner.FRONT])
 
 
 @pytest.mark.parametrize("ranker", [None, random_ranker()])
-def test_a_name_is_believed_as_often_as_names_are_right(ranker: Weights | None) -> None:
-    session = Model(saved_model(ranker=ranker, live={"named": 0.9})).session()
-    found = by_name(talk(session, *CHAT, "cyd> bob: tea").addressees)
-    assert found["bob"] == pytest.approx(0.9)
+@pytest.mark.parametrize(
+    ("text", "manner"),
+    [("bob: tea", Manner.FRONT), ("@bob tea", Manner.MENTION), ("is it open, bob?", Manner.VOCATIVE)],
+)
+def test_a_call_is_believed_as_often_as_calls_are_right(
+    ranker: Weights | None, text: str, manner: Manner
+) -> None:
+    session = Model(saved_model(ranker=ranker)).session()
+    found = by_name(talk(session, *CHAT, f"cyd> {text}").addressees)
+    assert found["bob"] == pytest.approx(SURE[manner])
     assert sum(found.values()) == pytest.approx(1)
     assert found["ada"] > 0
+
+
+@pytest.mark.parametrize("ranker", [None, random_ranker()])
+def test_several_who_are_called_are_each_believed(ranker: Weights | None) -> None:
+    session = Model(saved_model(ranker=ranker)).session()
+    found = by_name(talk(session, *CHAT, "dee> milk", "cyd> bob, ada: tea").addressees)
+    assert found["bob"] == found["ada"] == pytest.approx(SURE[Manner.FRONT])
+    assert found["dee"] + (found[None] or 0) == pytest.approx(1 - SURE[Manner.FRONT])
 
 
 class TestDamagedRanker:
@@ -86,7 +102,7 @@ class TestDamagedRanker:
 
     @pytest.mark.parametrize(
         "live",
-        [{"addressees": 1}, {"addressees": {"heat": 1}}, {"pairs": {"temperature": 0}}, {"named": "often"}],
+        [{"addressees": 1}, {"addressees": {"heat": 1}}, {"pairs": {"temperature": 0}}, {"pairs": "often"}],
     )
     def test_settings(self, tmp_path: Path, live: dict[str, object]) -> None:
         write_model(tmp_path / "m", replace(saved_model(ranker=rule_ranker()), live=live))
@@ -120,7 +136,7 @@ class TestPairProbabilities:
 
 class TestNoTorch:
     @pytest.mark.parametrize(
-        "module", ["live", "live.model", "live.session", "people", "threads", "live.addressees"]
+        "module", ["live", "live.model", "live.session", "hearing.people", "hearing.utterance", "threads", "live.addressees"]
     )
     def test_modules(self, module: str) -> None:
         assert "torch" not in loaded_by(f"import towhom.{module}")

@@ -7,7 +7,8 @@ import pytest
 
 from tests.live.conftest import by_name, saved_model, talk
 from towhom.chat import Kind, Message
-from towhom.live import Addressee, How, Model
+from towhom.hearing.manners import SURE, Manner
+from towhom.live import Addressee, Audience, How, Model
 from towhom.live.addressees import REACH
 
 
@@ -45,19 +46,47 @@ class TestWhoMayBeMeant:
 
 
 class TestSaidOutright:
-    @pytest.mark.parametrize("text", ["bob: tea", "bob, tea", "bob; tea", "@bob: tea", "  bob : tea"])
-    def test_a_name_in_front(self, model: Model, text: str) -> None:
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("bob: tea", "ada names bob"),
+            ("bob, tea", "ada names bob"),
+            ("bob; tea", "ada names bob"),
+            ("  bob : tea", "ada names bob"),
+            ("Bob: tea", "ada names bob"),
+            ("@bob: tea", "ada mentions @bob"),
+            ("@BOB tea", "ada mentions @bob"),
+        ],
+    )
+    def test_a_name_in_front(self, model: Model, text: str, reason: str) -> None:
         session = model.session()
         talk(session, "bob> milk", "cyd> milk")
         found = session.observe(Message("ada", text))
-        assert (found.addressee, found.how) == ("bob", How.NAMED)
-        assert found.reason == "ada names bob"
+        assert (found.addressee, found.how, found.audience) == ("bob", How.NAMED, Audience.SOMEBODY)
+        assert found.reason == reason
         assert (found.message.text, found.message.addressee) == ("tea", "bob")
 
     @pytest.mark.parametrize(
-        "text", ["bob:) tea", "bob tea", "Bob: tea", "bobby: tea", "bob:", "tea, bob: tea"]
+        ("text", "reason"),
+        [
+            ("bob tea", "ada begins with the name of bob"),
+            ("tea, bob: tea", "ada calls bob"),
+            ("is it open, bob?", "ada calls bob"),
+            ("thanks bob", "ada greets or thanks bob"),
+            ("bob:", "ada names bob"),
+            ("is it yours @bob", "ada mentions @bob"),
+        ],
     )
-    def test_no_name_in_front(self, ruled: Model, text: str) -> None:
+    def test_a_call_of_another_kind(self, model: Model, text: str, reason: str) -> None:
+        """The text stays as it is."""
+        session = model.session()
+        talk(session, "bob> milk", "cyd> milk")
+        found = session.observe(Message("ada", text))
+        assert (found.addressee, found.how, found.reason) == ("bob", How.NAMED, reason)
+        assert found.message == Message("ada", text, "bob")
+
+    @pytest.mark.parametrize("text", ["bobby: tea", "zoe: tea", "the tea is bob's", "ask bob", "tea"])
+    def test_no_call(self, ruled: Model, text: str) -> None:
         session = ruled.session()
         talk(session, "bob> milk", "cyd> milk")
         found = session.observe(Message("ada", text))
@@ -70,6 +99,7 @@ class TestSaidOutright:
         message = Message("ada", "cyd: said so", addressee="bob", id="7", channel="#tea")
         found = session.observe(message)
         assert (found.addressee, found.how, found.message) == ("bob", How.NAMED, message)
+        assert session.is_for("bob").reason == "ada names bob"
 
     def test_what_else_is_known_of_a_message_stays(self, bare: Model) -> None:
         session = bare.session()
@@ -78,11 +108,16 @@ class TestSaidOutright:
         assert found.message == Message("ada", "tea", "bob", id="7", reply_to="6", channel="#tea")
         assert found.message.line == 3
 
-    def test_a_mention_is_no_name_in_front(self, ruled: Model) -> None:
-        session = ruled.session()
+    @pytest.mark.parametrize("text", ["so bob likes tea", "ask bob", "bob keeps crashing"])
+    def test_who_is_talked_about_is_not_called(self, model: Model, text: str) -> None:
+        """However much the ranker would like them."""
+        session = model.session()
         talk(session, "bob> milk", "cyd> milk")
-        found = talk(session, "ada> thanks bob")
-        assert (found.addressee, found.how, found.reason) == ("bob", How.INFERRED, "ada mentions bob")
+        found = session.observe(Message("ada", text))
+        assert found.how is How.INFERRED
+        assert by_name(found.addressees)["bob"] <= SURE[Manner.ABOUT] + 1e-9
+        assert sum(by_name(found.addressees).values()) == pytest.approx(1)
+        assert session.is_for("bob").reason == "ada talks about bob"
 
     def test_to_oneself(self, model: Model) -> None:
         session = model.session()
@@ -127,7 +162,9 @@ class TestReasons:
         ("chat", "addressee", "reason"),
         [
             (["bob> milk", "ada> bob: tea"], "bob", "ada names bob"),
-            (["bob> milk", "ada> so bob likes tea"], "bob", "ada mentions bob"),
+            (["bob> milk", "ada> so bob likes tea"], None, "nothing ties it to anybody ada talks with"),
+            (["bob> milk", "ada> hi all, tea?"], None, "ada speaks to everybody"),
+            (["bob> milk", "ada> thanks bob"], "bob", "ada greets or thanks bob"),
             (["ada> milk", "bob> ada: tea", "ada> no"], "bob", "bob had just addressed ada"),
             (["bob> milk", "ada> bob: tea", "ada> no"], "bob", "ada goes on: the message before was to bob"),
             (
@@ -145,7 +182,7 @@ class TestReasons:
 
 
 class TestLinesThatAreNoMessages:
-    @pytest.mark.parametrize("kind", [Kind.SYSTEM, Kind.RENAME, Kind.DAY])
+    @pytest.mark.parametrize("kind", [Kind.SYSTEM, Kind.RENAME, Kind.DAY, Kind.EDIT, Kind.DELETE])
     def test_change_nothing(self, model: Model, kind: Kind) -> None:
         session, other = model.session(), model.session()
         for each in (session, other):
@@ -213,8 +250,8 @@ class TestOtherNames:
         session = ruled.session()
         talk(session, "bob> Ada L.: are you there?", "cyd> tea")
         session.observe(Message("Ada L.", "yes"))
-        assert session._past[0].addressee == "Ada L."
-        assert session._past[0].text == "are you there?"
+        assert session._past[0].utterance.addressee == "Ada L."
+        assert session._past[0].utterance.text == "are you there?"
 
     def test_somebody_who_is_called_like_a_word(self, ruled: Model) -> None:
         """The model knows "tea" as a common word: it is no mention of somebody called so."""
@@ -241,4 +278,4 @@ def test_a_long_message_is_shown_in_whole(ruled: Model, front: str) -> None:
     talk(session, "bob> tea")
     text = "milk " * 5000 + "end"
     assert session.observe(Message("ada", front + text)).message.text == text
-    assert len(session._past[-1].text) < 5000
+    assert len(session._past[-1].utterance.text) < 5000

@@ -19,12 +19,13 @@ from tests.models.systems import NEURAL, RECURRENT
 from towhom.batching import NOBODY, Batcher
 from towhom.chat import Message
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, build_corpus
-from towhom.text.vocabulary import NAME
 from towhom.evaluation.evaluator import evaluate
+from towhom.hearing import utterance
+from towhom.hearing.calls import Calls
 from towhom.live import Model, Selection, Session
 from towhom.persistence import SavedModel
 from towhom.selection import Rule, Scores, choose
-from towhom.text.vocabulary import ModelVocabulary
+from towhom.text.vocabulary import NAME, ModelVocabulary
 
 
 class Sample(NamedTuple):
@@ -175,8 +176,20 @@ def assert_same_pairs(found: list[Selection], scores: Scores, rule: Rule, names:
     assert_allclose(ours, expected, rtol=0, atol=1e-6)
 
 
+@pytest.fixture
+def strictly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions hear no more than the labels of a corpus say, since its protocol knows one manner of calling; and
+    they look at the letters of drafts no more than the model does."""
+    monkeypatch.setattr(utterance, "listen", lambda *args, **options: Calls())
+    monkeypatch.setattr(
+        "towhom.live.session.likeness_by_letters",
+        lambda context, drafts, ids: np.zeros((len(ids), len(drafts))),
+    )
+
+
 @pytest.mark.parametrize("context", [5, 15])
 @pytest.mark.parametrize("system", NEURAL)
+@pytest.mark.usefixtures("strictly")
 class TestEverySample:
     def test_rooms_of_many_and_of_one(self, made_up: Corpus, system: str, context: int) -> None:
         vocabulary = ModelVocabulary.of(word_vectors(known=WORDS[:-3]), WORDS)

@@ -66,7 +66,7 @@ def test_one_session(model: Model, tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(hammer, range(6))) == list(range(6))
-    assert set(session.people.names) == {f"guest{number}" for number in range(6)}
+    assert set(session.people.speakers) == {f"guest{number}" for number in range(6)}
     assert len(session._past) == REACH
     for path in tmp_path.iterdir():
         Session(model).restore(path)

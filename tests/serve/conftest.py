@@ -121,7 +121,7 @@ def channel(request: pytest.FixtureRequest) -> str:
     return f"/v1/channels/{name[-128:]}"
 
 
-def message(speaker: str, text: str, **rest: Any) -> JSON:
+def message(speaker: str | int, text: str, **rest: Any) -> JSON:
     return {"speaker": speaker, "text": text, **rest}
 
 

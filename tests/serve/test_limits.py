@@ -28,6 +28,46 @@ class TestSizes:
             ("/v1/addressees", chat(speaker="x" * 201), "text-too-long", "body.messages[6].speaker"),
             ("/v1/addressees", chat(addressee="x" * 201), "text-too-long", "body.messages[6].addressee"),
             ("/v1/addressees", chat(id="x" * 201), "text-too-long", "body.messages[6].id"),
+            ("/v1/addressees", chat(reply_to="x" * 201), "text-too-long", "body.messages[6].reply_to"),
+            ("/v1/addressees", chat(name="x" * 10_000), "text-too-long", "body.messages[6].name"),
+            (
+                "/v1/addressees",
+                chat(mentions=["a", "x" * 201]),
+                "text-too-long",
+                "body.messages[6].mentions[1]",
+            ),
+            ("/v1/addressees", chat(mentions=["a"] * 101), "too-many-mentions", "body.messages[6].mentions"),
+            (
+                "/v1/addressees",
+                chat(kind="rename", text="x" * 201),
+                "text-too-long",
+                "body.messages[6].text",
+            ),
+            (
+                "/v1/addressees",
+                chat(kind="edit", id=1, text="x" * 4001),
+                "text-too-long",
+                "body.messages[6].text",
+            ),
+            ("/v1/addressees", {**chat(), "people": [{"id": 1}] * 101}, "too-many-people", "body.people"),
+            (
+                "/v1/select",
+                {"requests": [SELECT | {"people": [{"id": 1}, {"id": 2, "aliases": ["x"] * 21}]}]},
+                "too-many-aliases",
+                "body.requests[0].people[1].aliases",
+            ),
+            (
+                "/v1/select",
+                SELECT | {"people": [{"id": 2, "aliases": ["x" * 201]}]},
+                "text-too-long",
+                "body.people[0].aliases[0]",
+            ),
+            (
+                "/v1/select",
+                SELECT | {"people": [{"id": 2, "name": "x" * 10_000}]},
+                "text-too-long",
+                "body.people[0].name",
+            ),
             ("/v1/threads", chat(text="x" * 4001), "text-too-long", "body.messages[6].text"),
             ("/v1/threads", {"messages": CHAT * 400}, "too-many-messages", "body.messages"),
             ("/v1/read", {"log": "x", "name": "x" * 201}, "text-too-long", "body.name"),
@@ -62,7 +102,9 @@ class TestSizes:
         assert len(answer(client.post("/v1/select", json=body))["selections"]) == 100
 
     def test_settings_set_them(self, start: Start) -> None:
-        server = start("--max-text", "3", "--max-messages", "2", TOWHOM_SERVE_MAX_CANDIDATES="1")
+        server = start(
+            "--max-text", "3", "--max-messages", "2", "--max-mentions", "4", TOWHOM_SERVE_MAX_CANDIDATES="1"
+        )
         post = server.client.post
         error(
             post("/v1/threads", json={"messages": talk("ada> four")}),
@@ -75,6 +117,10 @@ class TestSizes:
         error(post("/v1/select", json=body), 422, "too-many-candidates", "body.candidates")
         schemas = answer(server.client.get("/openapi.json"))["components"]["schemas"]
         assert schemas["Message"]["properties"]["text"]["maxLength"] == 3
+        assert schemas["Message"]["properties"]["mentions"]["maxItems"] == 4
+        assert schemas["Message"]["properties"]["mentions"]["items"]["maxLength"] == 200
+        assert schemas["Rename"]["properties"]["text"]["maxLength"] == 200
+        assert schemas["Person"]["properties"]["aliases"]["maxItems"] == 20
         assert schemas["Chat"]["properties"]["messages"]["maxItems"] == 2
         assert schemas["Question"]["properties"]["candidates"]["maxItems"] == 1
 
@@ -133,7 +179,35 @@ class TestBody:
             ({"messages": 3}, "body.messages", "This must be a list."),
             ({"messages": [3]}, "body.messages[0]", "This must be an object."),
             ({"messages": [{"text": "x"}]}, "body.messages[0].speaker", "This field is missing."),
-            ({"messages": [{"speaker": 3, "text": "x"}]}, "body.messages[0].speaker", "This must be a text."),
+            (chat(speaker=True), "body.messages[6].speaker", "This must be a text or a whole number."),
+            (chat(speaker=3.5), "body.messages[6].speaker", "This must be a text or a whole number."),
+            (chat(speaker=10**20 + 1), "body.messages[6].speaker", "A whole number has at most 20 digits"),
+            (chat(addressee=False), "body.messages[6].addressee", "This must be a text or a whole number."),
+            (chat(id=True), "body.messages[6].id", "This must be a text or a whole number."),
+            (chat(reply_to=True), "body.messages[6].reply_to", "This must be a text or a whole number."),
+            (
+                chat(mentions=[1, True]),
+                "body.messages[6].mentions[1]",
+                "This must be a text or a whole number.",
+            ),
+            (chat(mentions=[""]), "body.messages[6].mentions[0]", "This must not be empty."),
+            (chat(mentions="bob"), "body.messages[6].mentions", "This must be a list."),
+            (chat(name=17), "body.messages[6].name", "This must be a text."),
+            (chat(bot=1), "body.messages[6].bot", "This must be true or false."),
+            (chat(text=17), "body.messages[6].text", "This must be a text."),
+            (chat(kind="day"), "body.messages[6].kind", "This kind is not known; "),
+            (chat(kind=3), "body.messages[6].kind", "This kind is not known; "),
+            (chat(kind="rename", text=""), "body.messages[6].text", "This must not be empty."),
+            (chat(kind="edit"), "body.messages[6].id", "This field is missing."),
+            (chat(kind="delete"), "body.messages[6].id", "This field is missing."),
+            ({"messages": [{"speaker": "ada"}]}, "body.messages[0].text", "This field is missing."),
+            (
+                {"messages": [{"speaker": "ada", "kind": "edit", "id": 1}]},
+                "body.messages[0].text",
+                "This field is missing.",
+            ),
+            ({"messages": [], "people": [{}]}, "body.people[0].id", "This field is missing."),
+            ({"messages": [], "people": [{"id": ""}]}, "body.people[0].id", "This must not be empty."),
             (chat(speaker=""), "body.messages[6].speaker", "This must not be empty."),
             (chat(spaeker="x"), "body.messages[6]", "There is a field in here that is not known; "),
             (chat(time="yesterday"), "body.messages[6].time", "A time is a text in ISO 8601, "),

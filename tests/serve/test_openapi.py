@@ -24,6 +24,7 @@ ROUTES = {
     "/v1/channels": {"get"},
     "/v1/channels/{id}": {"delete"},
     "/v1/channels/{id}/messages": {"get", "put", "post", "delete"},
+    "/v1/channels/{id}/people": {"get", "put"},
     "/v1/channels/{id}/select": {"post"},
     "/v1/channels/{id}/events": {"get"},
     "/healthz": {"get"},
@@ -47,7 +48,7 @@ def test_all_routes_are_described(client: httpx.Client) -> None:
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchema]:
     """Of a server that takes little, so that what is made up soon reaches its bounds."""
-    small = ("--max-messages", "8", "--max-text", "40", "--max-name", "12", "--max-candidates", "4")
+    small = ("--max-messages", "8", "--max-text", "40", "--max-name", "22", "--max-candidates", "4")
     server = Server(tmp_path_factory.mktemp("fuzzed"), "--workers", "1", "--rate", "0", *small)
     yield schemathesis.openapi.from_url(f"{server.client.base_url}openapi.json")
     assert " 500 " not in server.log

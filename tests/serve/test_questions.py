@@ -37,16 +37,23 @@ class TestAddressees:
             assert ours["message"]["text"] == expected.message.text
             assert ours["message"]["addressee"] == expected.message.addressee
             assert (ours["how"], ours["reason"]) == (expected.how.value, expected.reason)
-            shown = [(each["name"], each["probability"]) for each in ours["addressees"]]
-            assert shown == [(each.name, round(each.probability, 6)) for each in expected.addressees]
+            assert ours["audience"] == expected.audience.value
+            shown = [(each["name"], each["id"], each["probability"]) for each in ours["addressees"]]
+            assert shown == [(each.name, each.id, round(each.probability, 6)) for each in expected.addressees]
             assert (tuple(ours["replies_to"]), ours["thread"]) == (placed.replies_to, placed.thread)
             assert ours["thread_probability"] == pytest.approx(placed.probability, abs=1e-6)
 
     def test_fields_come_back(self, client: httpx.Client) -> None:
-        message = {"speaker": "ada", "text": "hi", "addressee": "bob", "time": "2024-05-31T10:00:00+02:00"}
-        found = answer(client.post("/v1/addressees", json={"messages": [{**message, "id": "m1"}]}))
-        assert found["observations"][0]["message"] == {**message, "id": "m1"}
-        assert found["observations"][0]["how"] == "named"
+        message = {
+            "speaker": "U1", "text": "hi", "addressee": "bob", "time": "2024-05-31T10:00:00+02:00",
+            "id": "m1", "reply_to": "m0", "kind": "action", "name": "Ada", "mentions": ["bob", "cyd"],
+            "bot": True,
+        }  # fmt: skip
+        found = answer(client.post("/v1/addressees", json={"messages": [message]}))["observations"][0]
+        assert found["message"] == message
+        assert (found["how"], found["audience"]) == ("named", "somebody")
+        again = answer(client.post("/v1/addressees", json={"messages": [found["message"]]}))
+        assert again["observations"] == [found]
 
     def test_at_most_ten_the_likeliest_first(self, client: httpx.Client) -> None:
         chat = talk(*(f"p{number}> is the kettle on?" for number in range(30)))
@@ -95,7 +102,10 @@ class TestLogs:
         assert (found["format"], found["problems"]) == ("irc", [])
         assert [each["number"] for each in found["messages"]] == list(range(len(found["messages"])))
         said = [each for each in found["messages"] if each["kind"] == "message"]
-        assert said[0].keys() == {"number", "speaker", "text", "addressee", "time", "kind"}
+        assert said[0].keys() == {
+            "number", "speaker", "text", "addressee", "time", "id", "reply_to", "kind", "name", "mentions",
+            "bot",
+        }  # fmt: skip
         assert (said[0]["speaker"], said[0]["time"]) == ("noor", "2024-05-31T18:02:00")
 
     @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from towhom.errors import ConfigError
 from towhom.serve.storage import (
     Append,
     Delete,
+    Introduce,
     Keep,
     Keyed,
     Replace,
@@ -43,6 +44,7 @@ class TestContract:
         assert storage.observations("a", 0, 10) == storage.messages("a", 0) == []
         assert storage.snapshot("a") is None
         assert storage.keyed("a", "k") is None
+        assert storage.people("a") == "[]"
 
     def test_append(self, storage: Storage) -> None:
         storage.commit([Append("a", 0, rows(0, 2)), Append("b", 0, rows(0, 1)), Append("a", 2, rows(2, 1))])
@@ -69,6 +71,24 @@ class TestContract:
         storage.commit([Replace("c", [], Snapshot(0, "{}"))])
         assert storage.count() == 3
         assert storage.messages("b", 0) == ["message 0"]
+
+    def test_introduce(self, storage: Storage) -> None:
+        """It makes a channel; another history leaves it alone, an end of the channel does not."""
+        storage.commit(
+            [Introduce("a", "[1]", Snapshot(0, "zero")), Append("b", 0, rows(0, 2), Snapshot(2, "x"))]
+        )
+        kept = storage.channel("a")
+        assert kept is not None
+        assert (kept.messages, storage.people("a"), storage.snapshot("a")) == (0, "[1]", Snapshot(0, "zero"))
+        storage.commit([Append("a", 0, rows(0, 1)), Introduce("b", "[2]", None)])
+        assert (storage.people("a"), storage.messages("a", 0)) == ("[1]", ["message 0"])
+        kept = storage.channel("b")
+        assert kept is not None
+        assert (kept.messages, storage.people("b"), storage.snapshot("b")) == (2, "[2]", None)
+        storage.commit([Replace("a", []), Delete("b")])
+        assert (storage.people("a"), storage.people("b")) == ("[1]", "[]")
+        storage.commit([Append("b", 0, rows(0, 1))])
+        assert storage.people("b") == "[]"
 
     def test_keep(self, storage: Storage) -> None:
         storage.commit([Append("a", 0, rows(0, 2), Snapshot(2, "two"))])
@@ -126,12 +146,27 @@ class TestSqlite:
         storage.close()
         SqliteStorage(tmp_path).close()
 
+    def test_the_version_before(self, tmp_path: Path) -> None:
+        """As the first version made it: what is in it stays."""
+        storage = SqliteStorage(tmp_path)
+        storage.commit([Append("a", 0, rows(0, 2), Snapshot(1, "{}"))])
+        storage.close()
+        with sqlite3.connect(tmp_path / "channels.sqlite") as file:
+            file.execute("ALTER TABLE channels DROP COLUMN people")
+            file.execute("PRAGMA user_version = 1")
+        file.close()
+        for _ in range(2):
+            storage = SqliteStorage(tmp_path)
+            assert (storage.messages("a", 1), storage.people("a")) == (["message 1"], "[]")
+            assert storage.snapshot("a") == Snapshot(1, "{}")
+            storage.close()
+
     def test_another_version(self, tmp_path: Path) -> None:
         SqliteStorage(tmp_path).close()
         with sqlite3.connect(tmp_path / "channels.sqlite") as file:
             file.execute("PRAGMA user_version = 7")
         file.close()
-        with pytest.raises(ConfigError, match="format version 7, expected 1"):
+        with pytest.raises(ConfigError, match="format version 7, expected 2"):
             SqliteStorage(tmp_path)
 
     def test_no_database(self, tmp_path: Path) -> None:

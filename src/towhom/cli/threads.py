@@ -21,7 +21,7 @@ from towhom.readers import Report, find_logs
 from towhom.threads import Placed
 
 _FIELDS = ("file", "line", "replies_to", "thread", "probability", "kind", "time", "channel", "speaker",
-           "addressee", "text")  # fmt: skip
+           "addressee", "text", "name")  # fmt: skip
 
 
 @click.command()
@@ -103,6 +103,7 @@ def _record(file: str, placed: Placed) -> dict[str, Any]:
         "speaker": message.speaker,
         "addressee": message.addressee,
         "text": message.text,
+        "name": message.name or message.speaker,
     }
 
 
@@ -146,7 +147,7 @@ def _text_writer(file: IO[str]) -> Write:
         if message.kind not in SPOKEN:
             return
         number = numbers.setdefault((name, placed.thread), len(numbers) + 1)
-        speakers[name, placed.line] = message.speaker
+        speakers[name, placed.line] = message.name or message.speaker
         if len(speakers) > _REMEMBERED:
             del speakers[next(iter(speakers))]
         answered = None if placed.starts else speakers.get((name, placed.replies_to[0]), "")
@@ -162,7 +163,7 @@ def _line(placed: Placed, number: int, answered: str | None, colour: str) -> Tex
     if message.time:
         line.append(f"{message.time:%H:%M} ", "dim")
     line.append(f"▌{number:<4}", colour)
-    line.append(f"{message.speaker:>12} ", f"bold {colour}")
+    line.append(f"{message.name or message.speaker:>12} ", f"bold {colour}")
     if answered is not None:
         line.append(f"↩ {answered} ", colour)
         if placed.probability < _SURE:

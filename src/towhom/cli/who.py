@@ -6,6 +6,7 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from towhom import load
+from towhom.chat import Kind
 from towhom.cli.options import (
     LOGS,
     encodable,
@@ -29,7 +31,12 @@ from towhom.errors import LogError
 from towhom.live import How, Model, Observation, Session
 from towhom.readers import Report, read_messages
 
-_FIELDS = ("line", "time", "channel", "speaker", "addressee", "how", "probability", "reason", "text")
+_FIELDS = (
+    "line", "time", "channel", "speaker", "addressee", "how", "probability", "reason", "text", "name",
+    "audience",
+)  # fmt: skip
+_CHANGES = (Kind.RENAME, Kind.EDIT, Kind.DELETE)
+"""Lines that change what is known, and are not shown."""
 _ALTERNATIVES = 5
 
 
@@ -62,7 +69,7 @@ def who(
     as_csv: bool,
     out: Path | None,
 ) -> None:
-    """Say for every message of a LOG whom it addresses.
+    """Say who every message of a LOG is for.
 
     An arrow → shows who is named; ⇢ who is meant, with how likely that is. LOG is a file, a folder, a zip
     archive, or - for standard input, which is followed: tail -f chat.log | towhom who -
@@ -77,7 +84,7 @@ def who(
     with output(out) as file:
         write = _csv_writer(file) if as_csv else _json_writer(file) if as_json else _text_writer(file)
         for observation in _observations(log, loaded, format, report, keep, name, aliases):
-            speakers.add(observation.message.speaker)
+            speakers.update(_names(observation))
             if name is None or _is_for(observation, name, aliases, threshold):
                 write(observation)
         if not speakers:  # said here, so that an existing file is left alone
@@ -97,7 +104,7 @@ def _observations(
     name: str | None,
     aliases: tuple[str, ...],
 ) -> Iterator[Observation]:
-    """Every message with its addressee; each channel is a session of its own."""
+    """Every message with its speaker's name and its addressee; each channel is a session of its own."""
     kinds = kept_kinds(keep)
 
     def start() -> Session:
@@ -109,13 +116,24 @@ def _observations(
     sessions = defaultdict[str | None, Session](start)
     for message in read_messages(log, format=format, report=report):
         if message.kind in kinds:
-            yield sessions[message.channel].observe(message)
+            session = sessions[message.channel]
+            observation = session.observe(message)
+            name_now = session.people.name_of(message.speaker)
+            yield replace(observation, message=replace(observation.message, name=name_now))
+        elif message.kind in _CHANGES:
+            sessions[message.channel].observe(message)
 
 
 def _is_for(observation: Observation, name: str, aliases: tuple[str, ...], threshold: float) -> bool:
     wanted = {name, *aliases}
-    likely = sum(each.probability for each in observation.addressees if each.name in wanted)
-    return likely >= threshold and observation.message.speaker not in wanted
+    likely = sum(each.probability for each in observation.addressees if {each.name, each.id} & wanted)
+    return likely >= threshold and wanted.isdisjoint(_names(observation))
+
+
+def _names(observation: Observation) -> tuple[str, str]:
+    """What the log calls the speaker, and what people do."""
+    message = observation.message
+    return message.speaker, message.name or message.speaker
 
 
 def _record(observation: Observation) -> dict[str, Any]:
@@ -130,13 +148,15 @@ def _record(observation: Observation) -> dict[str, Any]:
         "probability": round(observation.probability, 4),
         "reason": observation.reason,
         "text": message.text,
+        "name": message.name or message.speaker,
+        "audience": observation.audience.value,
     }
 
 
 def _json_writer(file: IO[str]) -> Callable[[Observation], None]:
     def write(observation: Observation) -> None:
         likely = [
-            {"name": each.name, "probability": round(each.probability, 4)}
+            {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
             for each in observation.addressees[:_ALTERNATIVES]
         ]
         record = {**_record(observation), "addressees": likely}
@@ -171,10 +191,11 @@ def _text_writer(file: IO[str]) -> Callable[[Observation], None]:
 def observation_line(observation: Observation, colours: Palette) -> Text:
     """A message, who says it, and to whom; one line."""
     message, name = observation.message, observation.addressee
+    speaker = message.name or message.speaker
     line = Text()
     if message.time:
         line.append(f"{message.time:%H:%M} ", "dim")
-    line.append(f"{message.speaker:>12} ", f"bold {colours[message.speaker]}")
+    line.append(f"{speaker:>12} ", f"bold {colours[speaker]}")
     if name is None:
         line.append(" " * 20)
     elif observation.how is How.NAMED:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 import regex
@@ -23,6 +24,8 @@ from towhom.hearing.names import Place, names_in
 from towhom.hearing.people import People
 from towhom.hearing.words import normalized
 
+_MOST_NAMES = 40
+"""Names in a text that are looked at. Each is judged by all that stands around it, which takes time."""
 _HEAD = 80
 """Characters in which everybody is called, if at all."""
 _LATEST = 0.7
@@ -90,7 +93,7 @@ def listen(
     [('about', False)]
     """
     plain = normalized(text)
-    places = list(names_in(plain, people, weight))
+    places = list(islice(names_in(plain, people, weight), _MOST_NAMES))
     found = Calls()
     if not places:
         if may_call_everybody(plain[:_HEAD]):

@@ -48,8 +48,15 @@ def names_in(plain: str, people: People, weight: Callable[[str], float]) -> Iter
     attached = _attached_names(plain, people) if not plain.isascii() else {}
     pattern = _CHUNK if plain.isascii() else _MIXED
     chunks = {found.start(): found for found in pattern.finditer(plain)}
-    for start in sorted({*chunks, *attached}):
+    front = len(plain) - len(plain.lstrip())
+    for start in sorted({front, *chunks, *attached}):
         if start < taken:
+            continue
+        if start not in chunks and start not in attached:
+            place = _long_or(plain, start, people)  # a name that begins with a sign
+            if place is not None:
+                yield place
+                taken = place.end
             continue
         if start in attached:
             name = attached[start]

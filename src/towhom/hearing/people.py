@@ -35,6 +35,9 @@ _MOST_KEYS = 20
 """Earlier names of one person that are remembered."""
 _ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 """Scripts in which a name may have a word directly before or after it."""
+_BREAKS = regex.compile(r"[,;:!?()<>\"|/&+\\]")
+"""Signs that end a word, and are in some names: `fay|afk`, `c++`."""
+_FIRST_WORD = regex.compile(r"[^\s,;:!?]+")
 
 
 @dataclass(slots=True)
@@ -78,7 +81,7 @@ class People:
         self._loose: dict[str, list[str]] = {}
         """By a name without its tail, or the first word of several: identifiers."""
         self._first_words: dict[str, list[str]] = {}
-        """Names of several words, by the first."""
+        """Names of several words, or with signs that end a word, by the first."""
         self._attached: Counter[str] = Counter()
         """Names in scripts whose words are not set apart, or have endings attached."""
         self._sorted: list[str] = []
@@ -108,7 +111,7 @@ class People:
 
     def only_other(self, speaker: str) -> str | None:
         """Whoever was introduced, if nobody but they and the speaker is known."""
-        if len(self._people) != 2:
+        if len(self._people) != 2 or speaker not in self._people:
             return None
         other = next((person for person in self._people.values() if person.id != speaker), None)
         return other.id if other is not None and other.introduced else None
@@ -143,11 +146,12 @@ class People:
         person = self._people.get(self._ids.get(old, old)) or self.find(old)
         if person is None or old == new or not new.strip():
             return
-        aliases = (*person.aliases, person.name)
-        if new not in person.keys and new != person.id:
-            person.keys = (*person.keys, new)[-_MOST_KEYS:]
-        self._ids[new] = person.id
-        self._call(person, new, aliases[-_MOST_KEYS:])
+        other = self._people.get(self._ids.get(new, new))
+        if other is not None and other is not person:
+            self._speak_as(other, [key for key in other.keys if key != new])
+        if new != person.id:
+            self._speak_as(person, [*(key for key in person.keys if key != new), new][-_MOST_KEYS:])
+        self._call(person, new, (*person.aliases, person.name)[-_MOST_KEYS:])
 
     def id_of(self, key: str) -> str:
         """The identifier of whoever speaks under a name or an identifier, known or not."""
@@ -159,13 +163,13 @@ class People:
 
     def name_of(self, id: str) -> str:
         """What people call whoever has an identifier."""
-        person = self.get(id)
+        person = self._people.get(id) or self.get(id)
         return shown_name(id) if person is None else person.name
 
     def find(self, name: str) -> Person | None:
         """Who is called so, or has that identifier: exactly, else in any case; the latest of several."""
         bare = name.removeprefix("@")
-        for each in (name, bare):
+        for each in (name, bare or name):
             person = self.get(each)
             if person is not None:
                 return person
@@ -250,14 +254,12 @@ class People:
     def resume(self, state: Iterable[dict[str, Any]]) -> None:
         """Go on where `state` was."""
         for each in state:
-            id, name, bot = str(each["id"]), str(each["name"]), bool(each["bot"])
-            person = self._person(id)
-            person.bot, person.introduced, person.spoken = bot, bool(each["introduced"]), bool(each["spoken"])
-            person.keys = tuple(map(str, each["keys"]))
+            id, name = _text(each["id"]), _text(each["name"])
+            flags = [_flag(each[key]) for key in ("bot", "introduced", "spoken")]
+            # Not by `_person`: somebody else may speak under this identifier by now.
+            person = self._people[id] = Person(id, name, _texts(each["aliases"]), *flags)
             self._spoken += person.spoken
-            for key in person.keys:
-                self._ids[key] = id
-            self._call(person, name, tuple(map(str, each["aliases"])))
+            self._speak_as(person, _texts(each["keys"]))
 
     # -- inside
 
@@ -275,6 +277,16 @@ class People:
         person.name = shown_name(name)
         shown = (shown_name(alias) for alias in aliases)
         person.aliases = tuple(dict.fromkeys(alias for alias in shown if alias and alias != person.name))
+        self._index(person)
+
+    def _speak_as(self, person: Person, keys: Iterable[str]) -> None:
+        """Somebody speaks under these names, besides their identifier, and no others."""
+        self._index(person, forget=True)
+        for key in person.keys:
+            if self._ids.get(key) == person.id:
+                del self._ids[key]
+        person.keys = tuple(keys)
+        self._ids.update(dict.fromkeys(person.keys, person.id))
         self._index(person)
 
     def _latest(self, ids: Iterable[str]) -> Person | None:
@@ -295,9 +307,11 @@ class People:
             for loose in forms:
                 self._set(self._loose, loose, person.id, forget=forget)
             several = plain.split()
-            if len(several) > 1:
-                self._set(self._first_words, several[0], plain, forget=forget)
-                self._first_words.get(several[0], []).sort(key=len, reverse=True)
+            first = _FIRST_WORD.match(plain)
+            long = first is not None and (len(several) > 1 or _BREAKS.search(plain) is not None)
+            if first is not None and long and not (forget and plain in self._exact):  # of another, it stays
+                self._set(self._first_words, first[0], plain, forget=forget)
+                self._first_words.get(first[0], []).sort(key=len, reverse=True)
             for form in (plain, *forms):
                 if not form.isascii() and _ATTACHED.search(form):
                     self._count(self._attached, form, forget=forget)
@@ -339,3 +353,21 @@ class People:
             for key in person.keys:
                 if self._ids.get(key) == person.id:
                     del self._ids[key]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise TypeError(f"expected a list, found {values!r}")
+    return tuple(map(_text, values))
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"expected true or false, found {value!r}")
+    return value

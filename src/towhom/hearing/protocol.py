@@ -128,4 +128,7 @@ def _changed(
         message.kind,
         message.channel,
         message.line,
+        message.name,
+        message.mentions,
+        message.bot,
     )

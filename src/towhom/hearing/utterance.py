@@ -170,6 +170,12 @@ def _flag(value: object) -> Any:
     return value
 
 
+def _whole(value: object, *, below: int = 1 << 62) -> int:
+    if type(value) is not int or not 0 <= value < below:
+        raise ValueError(f"expected a whole number from 0 to {below - 1}, found {value!r}")
+    return value
+
+
 def _distance(value: object) -> Any:
     if type(value) is not int or not 0 <= value <= REACH:
         raise ValueError("there is a message that is out of reach")
@@ -233,7 +239,7 @@ class Ear:
             if len(self._authors) > _IDS:
                 del self._authors[next(iter(self._authors))]
         self.count += 1
-        if len(self._spoke) > 2 * len(self.people) + _LANGUAGES:
+        if max(len(self._spoke), len(self._called)) > 2 * (len(self.people) + REACH):
             self._forget()
         return utterance
 
@@ -245,7 +251,8 @@ class Ear:
         calls = _with_link(heard.calls, self.author(message.reply_to), self._given(message), speaker)
         utterance = Utterance(
             speaker,
-            _cut(text, heard.rest),
+            # Where the log says who it is for, their name is not in the text any more.
+            _cut(text, heard.rest if message.addressee is None else 0),
             calls,
             heard.everybody,
             heard.stranger and not calls,
@@ -305,12 +312,15 @@ class Ear:
 
     def resume(self, state: dict[str, Any]) -> None:
         """Go on where `state` was."""
-        self.count = int(state["count"])
+        self.count = _whole(state["count"])
+        self.people = People()
         self.people.resume(state["people"])
         self._authors = {_text(id): _text(who) for id, who in state["authors"]}
-        self._spoke = {_text(who): int(at) for who, at in state["spoke"]}
-        self._called = {_text(who): int(at) for who, at in state["called"]}
-        self._languages = Counter({_text(code): int(n) for code, n in state["languages"].items()})
+        self._spoke = {_text(who): _whole(at, below=self.count) for who, at in state["spoke"]}
+        self._called = {_text(who): _whole(at, below=self.count) for who, at in state["called"]}
+        self._languages = Counter({_text(code): _whole(n) for code, n in state["languages"].items()})
+        if not self._languages.keys() <= languages().keys():
+            raise ValueError("there is a language that is not known")
 
     # -- inside
 
@@ -363,10 +373,12 @@ def _with_link(
     calls: Iterable[Call], author: str | None, given: str | None, speaker: str
 ) -> tuple[Call, ...]:
     """Calls of a text, and what the platform says, which is surest."""
-    found = {call.who: call for call in calls}
-    for who, manner in ((author, Manner.REPLY), (given, Manner.GIVEN)):
+    found: dict[str, Call] = {}
+    for who, manner in ((given, Manner.GIVEN), (author, Manner.REPLY)):
         if who is not None and who != speaker:
-            found[who] = Call(who, manner, SURE[manner])
+            found.setdefault(who, Call(who, manner, SURE[manner]))
+    for call in calls:
+        found.setdefault(call.who, call)
     return tuple(sorted(found.values(), key=lambda call: -call.sure))
 
 

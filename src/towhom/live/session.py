@@ -116,7 +116,7 @@ class Session:
     def rank_addressees(self, speaker: str, text: str) -> tuple[Addressee, ...]:
         """Whom it would be for if somebody said it now, the likeliest first. Nothing is remembered."""
         with self._lock:
-            turn = Turn.of(self._ear.imagine(Message(speaker, text)))
+            turn = Turn.of(self._ear.imagine(Message(self._id(speaker), text)))
             return self._ranked(turn, *self._addressees(turn, list(self._past)))
 
     def is_for(self, name: str | int, *, threshold: float = 0.5) -> Verdict:
@@ -156,7 +156,9 @@ class Session:
             allowed = allowed_pairs(turns[: -len(candidates)], ids, to)
             letters = likeness_by_letters(turns[: -len(candidates)], turns[-len(candidates) :], ids)
             names = [self.people.name_of(id) for id in ids]
-        scores = self.model.runtime.score_encoded(questions, embeddings_of(turns))
+            # Before another thread goes on, and they leave the context.
+            embeddings = embeddings_of(turns)
+        scores = self.model.runtime.score_encoded(questions, embeddings)
         pairs = self.model.pair_probabilities(scores, allowed, letters)
         found = [
             Selection(name if row else None, candidates[place], place, float(pairs[row, place]))
@@ -239,7 +241,7 @@ class Session:
         """A message as it is remembered, with names."""
         said = turn.utterance
         likeliest = max(turn.meant, key=turn.meant.__getitem__, default=None)
-        to = said.addressee or likeliest
+        to = likeliest if said.addressee is None else said.addressee
         time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
         return Message(
             self.people.name_of(said.speaker), said.text, None if to is None else self.people.name_of(to),
@@ -275,7 +277,9 @@ class Session:
         if text.endswith(said.text) or len(text) > len(said.text):
             # What was cut off in front; a long message is kept in part, and shown in whole.
             text = text[max(len(text[:LONGEST]) - len(said.text), 0) :]
-        message = replace(message, text=text, addressee=said.addressee or message.addressee)
+        message = replace(
+            message, text=text, addressee=message.addressee if said.addressee is None else said.addressee
+        )
         ranked = self._ranked(turn, found, probabilities)
         how = How.NAMED if said.addressee is not None else How.INFERRED
         reason = reason_for(said, ranked[0], found, self.people.name_of)
@@ -339,6 +343,10 @@ class Session:
     def _context(self, past: Iterable[Turn]) -> list[Turn]:
         """The messages that the model sees, the latest last."""
         context = list(past)[-self.model.context :]
+        for turn in context:
+            if turn.embedding is None and not len(turn.utterance.tokens):
+                # It had left the context, and is back since a later one was taken back or an earlier one changed.
+                self._ear.read(turn.utterance)
         self._encode(context)
         return context
 
@@ -364,8 +372,8 @@ class Session:
             Addressee(None if id is None else self.people.name_of(id), float(p), id)
             for id, p in zip((*found.names, None), probabilities, strict=True)
         ]
-        order = {id: place for place, id in enumerate(called)}
-        every.sort(key=lambda each: (order.get(each.id or "", len(order)), -each.probability))
+        order: dict[str | None, int] = {id: place for place, id in enumerate(called)}
+        every.sort(key=lambda each: (order.get(each.id, len(order)), -each.probability))
         return tuple(every)
 
     def _state(self) -> dict[str, Any]:
@@ -375,7 +383,13 @@ class Session:
             "vocabulary": self.model.lexicon.fingerprint,
             "ear": self._ear.state(),
             "messages": [
-                {**turn.utterance.state(), "meant": list(turn.meant.items())} for turn in self._past
+                {
+                    **turn.utterance.state(),
+                    # Those of a message that has left the context are only a set.
+                    "pieces": turn.utterance.pieces.tolist() or sorted(turn.pieces),
+                    "meant": list(turn.meant.items()),
+                }
+                for turn in self._past
             ],
             "last": None
             if self._last is None
@@ -395,9 +409,9 @@ class Session:
             said = Utterance.of(each)
             if not same_words:
                 self._ear.read(said)
-            if place < first:
-                said.tokens, said.names = NO_TOKENS, ()
             turn = Turn.of(said)
+            if place < first:
+                said.tokens, said.pieces, said.names = NO_TOKENS, NO_PIECES, ()
             turn.meant = {_text_or_none(id): float(p) for id, p in each["meant"]}
             self._past.append(turn)
         self._encode(list(self._past)[max(first, 0) :])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from towhom.chat import Message
@@ -16,44 +15,46 @@ _DIGITS = 6
 """Of probabilities: more would be noise, and a third of every answer."""
 
 
-def message_of(record: dict[str, Any]) -> Message:
-    """A message that came as JSON; the API has checked it."""
-    time = record["time"]
-    return Message(
-        record["speaker"],
-        record["text"],
-        record["addressee"],
-        None if time is None else datetime.fromisoformat(time),
-        record["id"],
-    )
-
-
 def record_of(message: Message) -> dict[str, Any]:
-    """A message as JSON."""
+    """A message as JSON; `towhom.readers.jsonl.message_from` reads it."""
     return {
         "speaker": message.speaker,
         "text": message.text,
         "addressee": message.addressee,
-        "time": _iso(message.time),
+        "time": None if message.time is None else message.time.isoformat(),
         "id": message.id,
+        "reply_to": message.reply_to,
+        "kind": message.kind.value,
+        "name": message.name,
+        "mentions": list(message.mentions),
+        "bot": message.bot,
     }
 
 
 def observation(seen: Observation, place: Placed) -> dict[str, Any]:
-    """To whom a message is, and what it answers."""
+    """Who a message is for, and what it answers."""
+    # What was sent, not what an edit changes: that has a record of its own.
+    shown = replace(place.message, text=seen.message.text, addressee=seen.message.addressee)
     return {
         "number": place.line,
-        "message": record_of(seen.message),
+        "message": record_of(shown),
         "addressees": [
-            {"name": each.name, "probability": round(each.probability, _DIGITS)}
+            {"name": each.name, "probability": round(each.probability, _DIGITS), "id": each.id}
             for each in seen.addressees[:_SHOWN]
         ],
         "how": seen.how.value,
         "reason": seen.reason,
+        "audience": seen.audience.value,
         "replies_to": place.replies_to,
         "thread": place.thread,
         "thread_probability": round(place.probability, _DIGITS),
     }
+
+
+def introduce(session: Session, people: Sequence[dict[str, Any]]) -> None:
+    """Make people known to a session who may not have spoken."""
+    for person in people:
+        session.introduce(person["id"], *person["aliases"], name=person["name"], bot=person["bot"])
 
 
 def selections(session: Session, responder: str, candidates: Sequence[str]) -> list[dict[str, Any]]:
@@ -86,15 +87,4 @@ def placed(model: Model, messages: Sequence[Message]) -> Iterator[dict[str, Any]
 
 def read_line(number: int, message: Message) -> dict[str, Any]:
     """A line of a log."""
-    return {
-        "number": number,
-        "speaker": message.speaker,
-        "text": message.text,
-        "addressee": message.addressee,
-        "time": _iso(message.time),
-        "kind": message.kind.value,
-    }
-
-
-def _iso(time: datetime | None) -> str | None:
-    return None if time is None else time.isoformat()
+    return {"number": number, **record_of(message)}

@@ -59,18 +59,21 @@ async def select(body: schemas.SelectBody, service: Serving) -> Response:
     _check_chats(service, questions, many)
     for number, question in enumerate(questions):
         service.limits.question(question, f"body.requests[{number}]" if many else "body")
-    asked = [question.model_dump(mode="json") for question in questions]
+    asked = [
+        {**question.model_dump(mode="json", exclude={"messages"}), "messages": _records(question.messages)}
+        for question in questions
+    ]
     results = [{"selections": each} for each in await service.workers.idlest().ask("select", questions=asked)]
     return JSONResponse({"results": results} if many else results[0])
 
 
 @router.post("/v1/addressees", response_model=schemas.Observations | schemas.ManyObservations)
 async def addressees(body: schemas.AddresseesBody, service: Serving) -> Response:
-    """Say of every message of a chat to whom it is, and what it answers."""
+    """Say who every message of a chat is for, and what it answers."""
     many = isinstance(body, schemas.Chats)
-    chats: Sequence[schemas.Chat] = body.requests if isinstance(body, schemas.Chats) else [body]
+    chats: Sequence[schemas.ChatOfPeople] = body.requests if isinstance(body, schemas.Chats) else [body]
     _check_chats(service, chats, many)
-    asked = [_records(chat.messages) for chat in chats]
+    asked = [{"messages": _records(chat.messages), "people": _whole(chat.people)} for chat in chats]
     results = [_observations(each) for each in await service.workers.idlest().ask("addressees", chats=asked)]
     return _json(f'{{"results":[{",".join(results)}]}}' if many else results[0])
 
@@ -134,7 +137,7 @@ async def replace(id: ChannelId, body: schemas.Chat, service: Serving) -> Respon
 async def observe(id: ChannelId, body: schemas.NextBody, service: Serving, key: Key = None) -> Response:
     """Add the next message, or messages, to a channel. What has been answered is saved."""
     if isinstance(body, schemas.OneMessage):
-        messages = [body.message]
+        messages: Sequence[schemas.Line] = [body.message]
         service.limits.message(body.message, "body.message")
     else:
         messages = body.messages
@@ -161,6 +164,25 @@ async def delete(id: ChannelId, service: Serving) -> Response:
     """Delete a channel with all its messages."""
     await service.channels.delete(id)
     return Response(status_code=204)
+
+
+@router.put(
+    "/v1/channels/{id}/people",
+    response_model=schemas.KnownPeople,
+    responses={201: {"model": schemas.KnownPeople, "description": "The channel is new."}},
+)
+async def introduce(id: ChannelId, body: schemas.People, service: Serving) -> Response:
+    """Make people known to a channel, instead of those who were: a bot, with all its names."""
+    service.limits.people(body.people, "body.people")
+    people = _whole(body.people)
+    new = await service.channels.introduce(id, people)
+    return JSONResponse({"people": people}, 201 if new else 200)
+
+
+@router.get("/v1/channels/{id}/people", response_model=schemas.KnownPeople)
+async def people(id: ChannelId, service: Serving) -> Response:
+    """Those who were made known to a channel."""
+    return JSONResponse({"people": await service.channels.people(id)})
 
 
 @router.post("/v1/channels/{id}/select", response_model=schemas.Selections)
@@ -248,12 +270,13 @@ async def _answer_status(_: Request, error: Exception) -> Response:
     return of_status(error.status_code, error.headers).response()
 
 
-def _check_chats(service: Service, chats: Sequence[schemas.Chat | schemas.ChatQuestion], many: bool) -> None:
+def _check_chats(service: Service, chats: Sequence[schemas.ChatOfPeople], many: bool) -> None:
     if many:
         service.limits.batch(chats)
     for number, chat in enumerate(chats):
-        where = f"body.requests[{number}].messages" if many else "body.messages"
-        service.limits.chat(chat.messages, where)
+        where = f"body.requests[{number}]" if many else "body"
+        service.limits.chat(chat.messages, f"{where}.messages")
+        service.limits.people(chat.people, f"{where}.people")
 
 
 def _channel(kept: Kept) -> schemas.Channel:
@@ -261,8 +284,13 @@ def _channel(kept: Kept) -> schemas.Channel:
     return schemas.Channel(id=kept.name, messages=kept.messages, updated=updated)
 
 
-def _records(messages: Sequence[schemas.Message]) -> list[dict[str, Any]]:
-    return [message.model_dump(mode="json") for message in messages]
+def _records(messages: Sequence[schemas.Line]) -> list[dict[str, Any]]:
+    """Messages as they are kept; what is not known is left out."""
+    return [message.model_dump(mode="json", exclude_defaults=True) for message in messages]
+
+
+def _whole(people: Sequence[schemas.Person]) -> list[dict[str, Any]]:
+    return [person.model_dump(mode="json") for person in people]
 
 
 def _observations(texts: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from towhom.serve.followers import Followers
 from towhom.serve.journal import Journal
 from towhom.serve.memory import Held, Memory
 from towhom.serve.problems import Problem
-from towhom.serve.storage import Append, Delete, Kept, Keyed, Replace, Row, Snapshot
+from towhom.serve.storage import Append, Delete, Introduce, Kept, Keyed, Replace, Row, Snapshot
 
 SNAPSHOT_EVERY = 64
 """Messages: what has to be gone through again, at most, when a channel comes back."""
@@ -74,6 +74,34 @@ class Channels:
                 held.saved(first + len(rows), snapshot)
         self._followers.wake(name)
         return [observation for _, observation in rows]
+
+    async def introduce(self, name: str, people: Sequence[Record]) -> bool:
+        """Make people known to a channel, instead of those who were; returns whether the channel is new."""
+        async with self._memory.using(name) as held:
+            kept, known = await self._kept(name), await self._people(name)
+            if kept is not None and known == people:
+                return False
+            with self._counted(new=kept is None):
+                snapshot = None
+                if _goes_on(known, people):
+                    if kept is None:
+                        await self._memory.begin(held)
+                    elif not held.ready:
+                        await self._memory.bring(held, kept)
+                    held.current = False  # memory is ahead of the disk, until it is saved
+                    state = await held.worker.ask("introduce", channel=name, people=people)
+                    snapshot = Snapshot(held.messages, state)
+                else:  # somebody has to be forgotten: it comes back from what was said last
+                    await self._memory.drop(held)
+                await self._journal.write(Introduce(name, json.dumps(people, ensure_ascii=False), snapshot))
+                if snapshot is not None:
+                    held.saved(held.messages, snapshot)
+            return kept is None
+
+    async def people(self, name: str) -> list[Record]:
+        """Those who were made known to a channel."""
+        await self._existing(name)
+        return await self._people(name)
 
     async def replace(self, name: str, messages: Sequence[Record]) -> tuple[list[str], bool]:
         """Give a channel another history; returns observations, as JSON, and whether the channel is new."""
@@ -149,6 +177,10 @@ class Channels:
     async def _kept(self, name: str) -> Kept | None:
         return await self._journal.read(self._journal.storage.channel, name)
 
+    async def _people(self, name: str) -> list[Record]:
+        people: list[Record] = json.loads(await self._journal.read(self._journal.storage.people, name))
+        return people
+
     async def _existing(self, name: str) -> Kept:
         kept = await self._kept(name)
         if kept is None:
@@ -191,4 +223,18 @@ class Channels:
 
 
 def _fingerprint(messages: Sequence[Record]) -> str:
-    return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
+    # With what the first version always wrote, so that a key outlives the change to this one.
+    whole = [{"addressee": None, "time": None, "id": None} | message for message in messages]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _goes_on(known: Sequence[Record], people: Sequence[Record]) -> bool:
+    """Whether nobody is forgotten, and no name of theirs."""
+    new = {person["id"]: person for person in people}
+    return all(
+        person["id"] in new
+        and set(person["aliases"]) <= set(new[person["id"]]["aliases"])
+        and person["bot"] <= new[person["id"]]["bot"]
+        and (person["name"] is None or new[person["id"]]["name"] is not None)
+        for person in known
+    )

@@ -13,14 +13,21 @@ _SETTINGS = {
     "speaker": "max_name",
     "addressee": "max_name",
     "id": "max_name",
+    "reply_to": "max_name",
     "name": "max_name",
     "responder": "max_name",
+    "mentions": "max_mentions",
+    "people": "max_people",
+    "aliases": "max_aliases",
     "text": "max_text",
+    "Rename.text": "max_name",
     "messages": "max_messages",
     "candidates": "max_candidates",
     "requests": "max_batch",
 }
-"""Fields of requests -> what bounds them."""
+"""Fields of requests -> what bounds them; with the name of a schema in front, only there."""
+_ITEMS = {"candidates": "max_text", "mentions": "max_name", "aliases": "max_name"}
+"""Fields that are lists -> what bounds each of them."""
 _KEYWORDS = {"string": "maxLength", "array": "maxItems"}
 
 
@@ -34,12 +41,14 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
     )
     schemas = description["components"]["schemas"]
     # Requests are those that refuse fields that are not known.
-    for schema in (each for each in schemas.values() if each.get("additionalProperties") is False):
+    requests = {name: each for name, each in schemas.items() if each.get("additionalProperties") is False}
+    for title, schema in requests.items():
         for name, field in schema["properties"].items():
-            if name in _SETTINGS:
-                _bound(field, getattr(settings, _SETTINGS[name]))
-        if "candidates" in schema["properties"]:
-            _bound(schema["properties"]["candidates"]["items"], settings.max_text)
+            setting = _SETTINGS.get(f"{title}.{name}") or _SETTINGS.get(name)
+            if setting is not None:
+                _bound(field, getattr(settings, setting))
+            if name in _ITEMS:
+                _bound(field["items"], getattr(settings, _ITEMS[name]))
     if settings.token is not None or settings.token_file is not None:
         description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         description["security"] = [{"token": []}]
@@ -48,5 +57,7 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
 
 def _bound(field: dict[str, Any], most: int) -> None:
     for each in field.get("anyOf", [field]):
-        if each.get("type") in _KEYWORDS:
-            each[_KEYWORDS[each["type"]]] = most
+        kinds = each.get("type")
+        for kind in kinds if isinstance(kinds, list) else [kinds]:
+            if kind in _KEYWORDS:
+                each[_KEYWORDS[kind]] = most

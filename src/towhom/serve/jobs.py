@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from towhom.errors import TowhomError
 from towhom.live import Model
-from towhom.serve.answers import message_of, placed, read_line, selections
+from towhom.readers.jsonl import message_from
+from towhom.serve.answers import introduce, placed, read_line, selections
 from towhom.serve.logs import LogText
 from towhom.serve.room import Room
 
@@ -34,6 +35,7 @@ class Jobs:
             "threads-of-log": self._threads_of_log,
             "read": self._read,
             "open": self._open,
+            "introduce": self._introduce,
             "observe": self._observe,
             "select-in": self._select_in,
             "close": self._close,
@@ -45,23 +47,26 @@ class Jobs:
 
     # -- chats that come whole, and are forgotten
 
-    def _addressees(self, chats: list[Records]) -> Job:
+    def _addressees(self, chats: Records) -> Job:
         results = []
         for chat in chats:
-            results.append((yield from _resting(Room(self._model).observe(chat))))
+            room = Room(self._model)
+            room.introduce(chat["people"])
+            results.append((yield from _resting(room.observe(chat["messages"]))))
         return results
 
     def _select(self, questions: Records) -> Job:
         results = []
         for question in questions:
             session = self._model.session()
-            yield from _resting(map(session.observe, map(message_of, question["messages"])))
+            introduce(session, question["people"])
+            yield from _resting(map(session.observe, map(message_from, question["messages"])))
             results.append(selections(session, question["responder"], question["candidates"]))
             yield
         return results
 
     def _threads(self, messages: Records) -> Job:
-        return (yield from _resting(placed(self._model, [message_of(each) for each in messages])))
+        return (yield from _resting(placed(self._model, [message_from(each) for each in messages])))
 
     def _threads_of_log(self, log: str, name: str | None, most: int) -> Job:
         messages = yield from _resting(LogText(log, name, most))
@@ -75,15 +80,27 @@ class Jobs:
 
     # -- channels
 
-    def _open(self, channel: str, state: str | None, first: int, messages: list[str]) -> Job:
-        """Bring a channel into memory: what it was, and what has been said since. False if that cannot be."""
+    def _open(self, channel: str, state: str | None, first: int, messages: list[str], people: str) -> Job:
+        """Bring a channel into memory: what it was, and what has been said since. False if that cannot be.
+
+        Those who are made known to it are in its state, if it has one.
+        """
         try:
             room = Room(self._model, first, None if state is None else json.loads(state))
         except (TowhomError, LookupError, TypeError, ValueError):
             return False
+        if state is None:
+            room.introduce(json.loads(people))
         yield from _resting(room.observe([json.loads(each) for each in messages]))
         self._rooms[channel] = room
         return True
+
+    def _introduce(self, channel: str, people: Records) -> Job:
+        """Make people known to a channel; returns what it takes to go on."""
+        yield
+        room = self._rooms[channel]
+        room.introduce(people)
+        return json.dumps(room.state())
 
     def _observe(self, channel: str, messages: Records, keep: bool) -> Job:
         """The next messages; with `keep`, what it takes to go on from there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from towhom.serve.problems import Problem
-from towhom.serve.schemas import Chat, ChatQuestion, Message, Question
+from towhom.serve.schemas import Chat, Line, Person, Question, Rename
 from towhom.serve.settings import Settings
 
 
@@ -19,23 +19,33 @@ class Limits:
     def __init__(self, settings: Settings) -> None:
         self._most = settings
 
-    def batch(self, requests: Sequence[Chat | ChatQuestion]) -> None:
+    def batch(self, requests: Sequence[Chat]) -> None:
         """Refuse too many questions at once, and too many messages in all of them together."""
         _few(len(requests), self._most.max_batch, "questions", "body.requests")
         messages = sum(len(request.messages) for request in requests)
         _few(messages, self._most.max_messages, "messages", "body.requests")
 
-    def chat(self, messages: Sequence[Message], where: str) -> None:
+    def chat(self, messages: Sequence[Line], where: str) -> None:
         """Refuse too many messages, and those that are too long."""
         _few(len(messages), self._most.max_messages, "messages", where)
         for place, message in enumerate(messages):
             self.message(message, f"{where}[{place}]")
 
-    def message(self, message: Message, where: str) -> None:
+    def message(self, message: Line, where: str) -> None:
         """Refuse a message that is too long."""
-        _short(message.text, self._most.max_text, f"{where}.text")
-        for field in ("speaker", "addressee", "id"):
+        most = self._most.max_name if isinstance(message, Rename) else self._most.max_text
+        _short(message.text, most, f"{where}.text")
+        for field in ("speaker", "addressee", "id", "reply_to", "name"):
             self.name(getattr(message, field), f"{where}.{field}")
+        self._names(message.mentions, self._most.max_mentions, "mentions", where)
+
+    def people(self, people: Sequence[Person], where: str) -> None:
+        """Refuse too many people, and names that are too long."""
+        _few(len(people), self._most.max_people, "people", where)
+        for place, person in enumerate(people):
+            self.name(person.id, f"{where}[{place}].id")
+            self.name(person.name, f"{where}[{place}].name")
+            self._names(person.aliases, self._most.max_aliases, "aliases", f"{where}[{place}]")
 
     def question(self, question: Question, where: str) -> None:
         """Refuse too many candidates, and those that are too long."""
@@ -48,6 +58,11 @@ class Limits:
         """Refuse a name that is too long."""
         if name is not None:
             _short(name, self._most.max_name, where)
+
+    def _names(self, names: Sequence[str], most: int, field: str, where: str) -> None:
+        _few(len(names), most, field, f"{where}.{field}")
+        for place, name in enumerate(names):
+            self.name(name, f"{where}.{field}[{place}]")
 
 
 def _few(count: int, most: int, what: str, where: str) -> None:

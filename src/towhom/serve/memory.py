@@ -21,7 +21,7 @@ from towhom.serve.workers import WorkerProcess, Workers
 log = logging.getLogger("towhom.serve")
 
 _REPLAYED = 256
-"""Messages to go through where the snapshot is of no use, since another model made it."""
+"""Messages to go through where no snapshot helps: another model made it, or somebody must be forgotten."""
 _SWEEPS = 10
 """Looks for quiet channels, in the time that makes one quiet."""
 
@@ -131,7 +131,7 @@ class Memory:
         """A channel from disk: its last snapshot, and what was said since."""
         storage, name = self._journal.storage, held.name
         snapshot = await self._journal.read(storage.snapshot, name)
-        first = 0 if snapshot is None else snapshot.messages
+        first = max(0, kept.messages - _REPLAYED) if snapshot is None else snapshot.messages
         messages = await self._journal.read(storage.messages, name, first)
         if not await self._put(held, None if snapshot is None else snapshot.state, first, messages):
             first = max(0, kept.messages - _REPLAYED)
@@ -154,7 +154,8 @@ class Memory:
             quiet = (each for each in shard.values() if each.live and not each.users)
             await self._evict(list(islice(quiet, max(surplus, 0))))
         held.current = False
-        arguments: dict[str, Any] = {"state": state, "first": first, "messages": messages}
+        people = await self._journal.read(self._journal.storage.people, held.name)
+        arguments: dict[str, Any] = {"state": state, "first": first, "messages": messages, "people": people}
         held.live = await held.worker.ask("open", channel=held.name, **arguments)
         self._metrics.opened.inc()
         return held.live

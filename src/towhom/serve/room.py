@@ -1,14 +1,14 @@
-"""A chat that is followed: to whom its messages are, and which conversations they belong to."""
+"""A chat that is followed: who its messages are for, and which conversations they belong to."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from towhom.live import Model
-from towhom.serve.answers import message_of, observation, selections
+from towhom.readers.jsonl import message_from
+from towhom.serve.answers import introduce, observation, selections
 
 _CHUNK = 32
 
@@ -35,11 +35,15 @@ class Room:
         """All that it takes to go on later, as JSON can hold it."""
         return {"next": self._next, "session": self._session.state(), "threader": self._threader.state()}
 
+    def introduce(self, people: Sequence[dict[str, Any]]) -> None:
+        """Make people known who may not have spoken."""
+        introduce(self._session, people)
+
     def observe(self, records: Sequence[dict[str, Any]]) -> Iterator[str]:
         """Take the next messages; gives observations as texts of JSON, which they stay from here on."""
         for start in range(0, len(records), _CHUNK):
             chunk = [
-                replace(message_of(record), line=line)
+                message_from(record, line=line)
                 for line, record in enumerate(records[start : start + _CHUNK], self._next)
             ]
             self._next += len(chunk)

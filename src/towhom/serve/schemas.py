@@ -37,8 +37,36 @@ def _whole(text: str) -> str:
     return text
 
 
+_LARGEST = 10**20
+"""Of whole numbers that are identifiers: all of 64 bits, and no longer than every limit on names allows."""
+_IDENTIFIER = {"type": ["string", "integer"], "minimum": -_LARGEST, "maximum": _LARGEST}
+
+
+def _identifier(value: object) -> object:
+    """Many platforms number people and messages; to JSON, 3.0 is a whole number as well."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is int:
+        if abs(value) > _LARGEST:
+            raise PydanticCustomError("identifier_size", "Input should have at most 20 digits")
+        return str(value)
+    if not isinstance(value, str):
+        raise PydanticCustomError("identifier_type", "Input should be a text or a whole number")
+    return value
+
+
+def _not_blank(name: str | None) -> str | None:
+    """A name that can be seen; some platforms have empty ones, of people who are gone, say."""
+    return name if name and any(each.isprintable() and each != " " for each in name) else None
+
+
 Text = Annotated[str, AfterValidator(_whole)]
+ShownName = Annotated[Text | None, AfterValidator(_not_blank)]
 Name = Annotated[str, Field(min_length=1), AfterValidator(_whole)]
+Identifier = Annotated[Text, BeforeValidator(_identifier), WithJsonSchema({**_IDENTIFIER})]
+"""Of a message, as its platform has it."""
+Who = Annotated[Name, BeforeValidator(_identifier), WithJsonSchema({**_IDENTIFIER, "minLength": 1})]
+"""Somebody: their name, or the platform's identifier of them."""
 Time = Annotated[
     datetime,
     BeforeValidator(_iso),
@@ -53,39 +81,112 @@ class _In(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Message(_In):
-    """Something that somebody says."""
+class _Line(_In):
+    """What every line of a chat may have."""
 
-    speaker: Name = Field(description="Who says it.")
+    speaker: Who = Field(description="Who says or does it: a name, or the platform's identifier.")
     text: Text = Field(description="What is said.")
-    addressee: Name | None = Field(None, description="To whom, if the platform says so.")
+    addressee: Who | None = Field(None, description="Who it is for, if the platform says so.")
     time: Time | None = None
-    id: Text | None = Field(None, description="The platform's identifier.")
+    id: Identifier | None = Field(None, description="The platform's identifier.")
+    reply_to: Identifier | None = Field(None, description="The `id` of the message that it answers.")
+    name: ShownName = Field(None, description="What people call the speaker, if `speaker` is an identifier.")
+    mentions: list[Who] = Field([], description="Those whom the platform marks as mentioned.")
+    bot: bool = Field(False, strict=True, description="Whether the speaker is a program.")
+
+
+class Message(_Line):
+    """Something that somebody says, or that the platform says of them."""
+
+    kind: Literal["message", "action", "notice", "system"] = Field(
+        "message", description="`system` is a line that nobody says: somebody joins."
+    )
+
+
+class Rename(_Line):
+    """Somebody is called differently from now on."""
+
+    text: Name = Field(description="The new name of `speaker`.")
+    kind: Literal["rename"]
+
+
+class Edit(_Line):
+    """A message says something else from now on."""
+
+    text: Text = Field(description="What it says now.")
+    id: Identifier = Field(description="Of the message that is changed.")
+    kind: Literal["edit"]
+
+
+class Deletion(_Line):
+    """A message is taken back."""
+
+    text: Text = Field("", description="Not needed.")
+    id: Identifier = Field(description="Of the message that is taken back.")
+    kind: Literal["delete"]
+
+
+_TAGS = {"rename": "<rename>", "edit": "<edit>", "delete": "<delete>"}
+
+
+def _sort_of_line(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return _TAGS.get(kind, "<message>") if isinstance(kind, str) else "<message>"
+
+
+# Tags in angle brackets: they are not fields, so errors leave them out.
+Line = Annotated[
+    Annotated[Message, Tag("<message>")]
+    | Annotated[Rename, Tag("<rename>")]
+    | Annotated[Edit, Tag("<edit>")]
+    | Annotated[Deletion, Tag("<delete>")],
+    Discriminator(_sort_of_line),
+]
+"""A line of a chat, by its `kind`."""
+
+
+class Person(_In):
+    """Somebody who is there, whether or not they have spoken."""
+
+    id: Who = Field(description="Their name, or the platform's identifier, as in `speaker`.")
+    name: ShownName = Field(None, description="What people call them, if `id` is an identifier.")
+    aliases: list[Name] = Field([], description="What else they are called.")
+    bot: bool = Field(False, strict=True, description="Whether they are a program.")
+
+
+class People(_In):
+    """Those who are made known to a channel."""
+
+    people: list[Person]
 
 
 class Chat(_In):
     """A chat, the oldest message first."""
 
-    messages: list[Message]
+    messages: list[Line]
+
+
+class ChatOfPeople(Chat):
+    """A chat, and who is there besides those who speak in it."""
+
+    people: list[Person] = Field([], description="Those who may be meant though they have not spoken: a bot.")
 
 
 class Chats(_In):
     """Several chats at once."""
 
-    requests: list[Chat] = Field(min_length=1)
+    requests: list[ChatOfPeople] = Field(min_length=1)
 
 
 class Question(_In):
     """Who speaks next, and what they may say."""
 
-    responder: Name
+    responder: Who
     candidates: list[Text] = Field(min_length=1)
 
 
-class ChatQuestion(Question):
+class ChatQuestion(ChatOfPeople, Question):
     """A chat, who speaks next in it, and what they may say."""
-
-    messages: list[Message]
 
 
 class ChatQuestions(_In):
@@ -104,35 +205,38 @@ class LogText(_In):
 class OneMessage(_In):
     """The next message of a channel."""
 
-    message: Message
+    message: Line
 
 
 class NextMessages(_In):
     """The next messages of a channel."""
 
-    messages: list[Message] = Field(min_length=1)
+    messages: list[Line] = Field(min_length=1)
 
 
 def _tagged(choose: Callable[[Any], str | None]) -> Discriminator:
     return Discriminator(choose, custom_error_type="no_object", custom_error_message="no object")
 
 
-# Tags in angle brackets: they are not fields, so errors leave them out.
 _MANY = _tagged(lambda v: ("<many>" if "requests" in v else "<one>") if isinstance(v, dict) else None)
 _LOG = _tagged(lambda v: ("<log>" if "log" in v else "<messages>") if isinstance(v, dict) else None)
 _SINGLE = _tagged(lambda v: ("<one>" if "message" in v else "<many>") if isinstance(v, dict) else None)
 
 SelectBody = Annotated[Annotated[ChatQuestion, Tag("<one>")] | Annotated[ChatQuestions, Tag("<many>")], _MANY]
-AddresseesBody = Annotated[Annotated[Chat, Tag("<one>")] | Annotated[Chats, Tag("<many>")], _MANY]
+AddresseesBody = Annotated[Annotated[ChatOfPeople, Tag("<one>")] | Annotated[Chats, Tag("<many>")], _MANY]
 ThreadsBody = Annotated[Annotated[Chat, Tag("<messages>")] | Annotated[LogText, Tag("<log>")], _LOG]
 NextBody = Annotated[Annotated[OneMessage, Tag("<one>")] | Annotated[NextMessages, Tag("<many>")], _SINGLE]
+
+
+# Fields with a default are not there in what earlier versions kept.
 
 
 class Addressee(BaseModel):
     """Somebody who may be meant; without a name, nobody in particular."""
 
-    name: str | None
+    name: str | None = Field(description="What people call them.")
     probability: float
+    id: str | None = Field(None, description="As in `speaker`.")
 
 
 class Said(BaseModel):
@@ -143,16 +247,22 @@ class Said(BaseModel):
     addressee: str | None
     time: str | None
     id: str | None
+    reply_to: str | None = None
+    kind: str = "message"
+    name: str | None = None
+    mentions: list[str] = []
+    bot: bool = False
 
 
 class Observation(BaseModel):
-    """A message, to whom it is, and what it answers."""
+    """A message, who it is for, and what it answers."""
 
     number: int = Field(description="Its place in the chat, from 0 on.")
     message: Said = Field(description="As it was sent, but for a name in front that is its addressee's.")
     addressees: list[Addressee] = Field(description="The likeliest first, at most ten.")
     how: Literal["named", "inferred"]
     reason: str
+    audience: Literal["somebody", "everybody", "nobody", "unknown"] = "unknown"
     replies_to: list[int] = Field(description="Numbers of messages; its own if it starts a conversation.")
     thread: int = Field(description="The number of its conversation's first message.")
     thread_probability: float
@@ -215,15 +325,10 @@ class Threads(BaseModel):
     messages: list[PlacedMessage]
 
 
-class ReadMessage(BaseModel):
+class ReadMessage(Said):
     """A line of a log."""
 
     number: int
-    speaker: str
-    text: str
-    addressee: str | None
-    time: str | None
-    kind: str
 
 
 class ReadProblem(BaseModel):
@@ -261,6 +366,21 @@ class Channels(BaseModel):
 
     channels: list[Channel]
     next: str | None = Field(description="What `after` has to be to get more; null if there is no more.")
+
+
+class KnownPerson(BaseModel):
+    """Somebody who was made known to a channel."""
+
+    id: str
+    name: str | None
+    aliases: list[str]
+    bot: bool
+
+
+class KnownPeople(BaseModel):
+    """Those who were made known to a channel."""
+
+    people: list[KnownPerson]
 
 
 class Status(BaseModel):

@@ -77,7 +77,10 @@ class Settings:
     max_messages: Annotated[int, About("Messages of a request.", least=1)] = 2000
     max_lines: Annotated[int, About("Lines of a log that is sent as a text.", least=1)] = 50_000
     max_text: Annotated[int, About("Characters of a message or a candidate.", least=1)] = 4000
-    max_name: Annotated[int, About("Characters of a name.", least=1)] = 200
+    max_name: Annotated[int, About("Characters of a name or an identifier.", least=22)] = 200
+    max_mentions: Annotated[int, About("Mentions that a message is marked with.", least=1)] = 100
+    max_people: Annotated[int, About("People who are made known to a chat.", least=1)] = 100
+    max_aliases: Annotated[int, About("Aliases of somebody who is made known.", least=1)] = 20
     max_candidates: Annotated[int, About("Candidates to select from.", least=1)] = 100
     max_batch: Annotated[int, About("Questions in one request.", least=1)] = 64
     max_waiting: Annotated[int, About("Requests that are answered at a time.", least=1)] = 1000

@@ -13,11 +13,12 @@ from typing import Protocol
 
 from towhom.errors import ConfigError
 
-VERSION = 1
+VERSION = 2
 _FILE, _LOCK = "channels.sqlite", "lock.sqlite"
 _SCHEMA = """
 CREATE TABLE channels (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, messages INTEGER NOT NULL, updated REAL NOT NULL
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, messages INTEGER NOT NULL, updated REAL NOT NULL,
+    people TEXT NOT NULL DEFAULT '[]'
 );
 CREATE TABLE messages (
     channel INTEGER NOT NULL, number INTEGER NOT NULL, message TEXT NOT NULL, observation TEXT NOT NULL,
@@ -32,6 +33,8 @@ CREATE TABLE answers (
 CREATE INDEX answers_by_time ON answers (time);
 CREATE TABLE checks (id INTEGER PRIMARY KEY, time REAL NOT NULL);
 """
+_UPGRADES = {1: "ALTER TABLE channels ADD COLUMN people TEXT NOT NULL DEFAULT '[]';"}
+"""Format versions that can be read -> what makes them the next one."""
 _PATIENCE = 2.0
 """Seconds to wait for others who use the file, such as a backup."""
 _REMEMBERED = 24 * 3600.0
@@ -92,6 +95,18 @@ class Replace:
 
 
 @dataclass(frozen=True)
+class Introduce:
+    """Those who are made known to a channel (JSON), instead of those who were; it is made if it is new.
+
+    Without a snapshot, the one that there is goes: it knows somebody who is not known any more.
+    """
+
+    channel: str
+    people: str
+    snapshot: Snapshot | None
+
+
+@dataclass(frozen=True)
 class Keep:
     """What a channel is now."""
 
@@ -106,7 +121,7 @@ class Delete:
     channel: str
 
 
-Change = Append | Replace | Keep | Delete
+Change = Append | Replace | Introduce | Keep | Delete
 
 
 class Storage(Protocol):
@@ -132,6 +147,9 @@ class Storage(Protocol):
 
     def messages(self, channel: str, first: int) -> list[str]:
         """All messages from some number on, as they were sent."""
+
+    def people(self, channel: str) -> str:
+        """Those who are made known to it, as JSON; nobody if there is no such channel."""
 
     def snapshot(self, channel: str) -> Snapshot | None:
         """The last that was written."""
@@ -216,6 +234,11 @@ class SqliteStorage:
         """
         return [row[0] for row in self._reader.execute(query, (channel, first))]
 
+    def people(self, channel: str) -> str:
+        """See `Storage`."""
+        row = self._reader.execute("SELECT people FROM channels WHERE name = ?", (channel,)).fetchone()
+        return "[]" if row is None else str(row[0])
+
     def snapshot(self, channel: str) -> Snapshot | None:
         """See `Storage`."""
         query = """
@@ -246,10 +269,15 @@ class SqliteStorage:
                 if keyed is not None:
                     self._remember(channel, keyed)
             case Replace(name, messages, snapshot):
-                self._delete(name)
+                self._clear(name)
                 channel = self._made(name, len(messages))
                 self._add(channel, 0, messages)
                 self._keep(channel, snapshot)
+            case Introduce(name, people, snapshot):
+                self._introduce(name, people)
+                if snapshot is None:
+                    self._writer.execute("DELETE FROM snapshots WHERE channel = ?", (self._id(name),))
+                self._keep(self._id(name), snapshot)
             case Keep(name, snapshot):
                 self._keep(self._id(name), snapshot)
             case Delete(name):
@@ -263,6 +291,13 @@ class SqliteStorage:
             (name, messages, time()),
         )
         return self._id(name)
+
+    def _introduce(self, name: str, people: str) -> None:
+        self._writer.execute(
+            "INSERT INTO channels (name, messages, updated, people) VALUES (?, 0, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET people = excluded.people",
+            (name, time(), people),
+        )
 
     def _id(self, name: str) -> int:
         return int(self._writer.execute("SELECT id FROM channels WHERE name = ?", (name,)).fetchone()[0])
@@ -282,12 +317,16 @@ class SqliteStorage:
         row = (channel, keyed.key, keyed.fingerprint, keyed.first, keyed.count, now)
         self._writer.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def _delete(self, name: str) -> None:
+    def _clear(self, name: str) -> None:
+        """Forget what was said in a channel."""
         for table in ("messages", "snapshots", "answers"):
             self._writer.execute(
                 f"DELETE FROM {table} WHERE channel = (SELECT id FROM channels WHERE name = ?)",  # noqa: S608
                 (name,),
             )
+
+    def _delete(self, name: str) -> None:
+        self._clear(name)
         self._writer.execute("DELETE FROM channels WHERE name = ?", (name,))
 
 
@@ -314,6 +353,9 @@ def _prepare(connection: sqlite3.Connection, full: bool) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == 0:
         connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-    elif version != VERSION:
+    while version in _UPGRADES:
+        connection.executescript(f"BEGIN; {_UPGRADES[version]} PRAGMA user_version = {version + 1}; COMMIT;")
+        version += 1
+    if version not in (0, VERSION):
         reason = f"the channels in it have format version {version}, expected {VERSION}"
         raise ConfigError(f"data: {reason}; use the towhom that wrote them")

@@ -21,6 +21,7 @@ from towhom.threads.signals import Array, Likeness, Sight, columns_of, compare, 
 FORMAT, VERSION = "towhom-threads", 2
 CHUNK = 256
 """Messages that are placed at once, where there are many."""
+_CHANGES = frozenset({Kind.EDIT, Kind.DELETE})
 _IDS = 10_000
 """So many of the last messages can be answered by their identifier, however far back."""
 
@@ -103,7 +104,7 @@ class Threader:
             "vocabulary": self._model.lexicon.fingerprint,
             "lines": self._lines,
             "ear": self._ear.state(),
-            "utterances": [utterance.state() for utterance in self._utterances],
+            "utterances": [_without_text(utterance) for utterance in self._utterances],
             "sights": [astuple(sight) for sight in self._sights],
             "places": [astuple(place) for place in self._places],
             "by_id": {name: astuple(place) for name, place in self._by_id.items()},
@@ -146,27 +147,40 @@ class Threader:
             self._compared(0)
 
     def _place(self, messages: Sequence[Message]) -> Iterator[Placed]:
-        waiting: list[tuple[Message, int, Utterance]] = []
+        """Place messages together, as many as do not depend on what becomes of those before them."""
+        waiting: list[tuple[Message, int, Utterance | None]] = []
         for message in messages:
             line = self._lines if message.line is None else message.line
             self._lines += 1
-            if message.kind in SPOKEN:
-                waiting.append((message, line, self._ear.hear(message)))
-                continue
-            # What changes those before it waits until they are placed.
-            yield from self._place_heard(waiting)
-            waiting = []
-            self._change(message)
-            yield Placed(message, line, (line,), line, 1.0)
-        yield from self._place_heard(waiting)
+            lexicon, count = self._ear.lexicon, self._ear.count
+            heard = self._ear.hear(message) if message.kind in SPOKEN else None
+            # A message that is changed must be placed by then; a room that turns out to speak another
+            # language did not know it before.
+            if message.kind in _CHANGES or self._ear.lexicon is not lexicon:
+                yield from self._place_waiting(waiting, lexicon, count)
+                waiting = []
+            if heard is None:
+                self._change(message)
+            waiting.append((message, line, heard))
+        yield from self._place_waiting(waiting, self._ear.lexicon, self._ear.count)
+
+    def _place_waiting(
+        self, waiting: list[tuple[Message, int, Utterance | None]], lexicon: Lexicon, count: int
+    ) -> Iterator[Placed]:
+        spoken = [(message, line, heard) for message, line, heard in waiting if heard is not None]
+        placed = iter(self._place_heard(spoken, lexicon, count))
+        for message, line, heard in waiting:
+            yield Placed(message, line, (line,), line, 1.0) if heard is None else next(placed)
 
     def _change(self, message: Message) -> None:
         """Take a line that is no message: somebody is renamed, a message is changed or taken back."""
         if message.kind is Kind.RENAME:
             self._ear.rename(message.speaker, message.text)
         place = self._by_id.get(message.id) if message.id is not None else None
+        if message.kind is Kind.DELETE and message.id is not None:
+            self._by_id.pop(message.id, None)
         first = self._ear.count - len(self._utterances)
-        if place is None or place.order < first or message.kind not in (Kind.EDIT, Kind.DELETE):
+        if place is None or place.order < first or message.kind not in _CHANGES:
             return
         utterance = self._utterances[place.order - first]
         if message.kind is Kind.EDIT:
@@ -176,13 +190,16 @@ class Threader:
         self._sides = None
         self._compared(0)
 
-    def _place_heard(self, new: list[tuple[Message, int, Utterance]]) -> list[Placed]:
+    def _place_heard(
+        self, new: list[tuple[Message, int, Utterance]], lexicon: Lexicon, count: int
+    ) -> list[Placed]:
+        """Where messages belong, given the words of the room and how many messages there are with them."""
         if not new:
             return []
         first = len(self._utterances)
         self._utterances += [utterance for _, _, utterance in new]
         self._sights += [Sight() for _ in new]
-        orders = range(self._ear.count - len(new), self._ear.count)
+        orders = range(count - len(new), count)
         self._places += [_Place(order, line) for order, (_, line, _) in zip(orders, new, strict=True)]
         answered = [
             self._answered(message, place)
@@ -190,7 +207,7 @@ class Threader:
         ]
         alike = self._compared(first)
         columns = columns_of(self._utterances)
-        signals = compare(columns, alike, self._ear.lexicon.piece_weights, first)
+        signals = compare(columns, alike, lexicon.piece_weights, first)
         likely = self._networks["first"](signals)
         self._first_sight(likely, answered, first)
         more = structure(with_threads(columns, self._sights), first, likely)
@@ -239,6 +256,11 @@ class Threader:
             else:
                 sight.starts(place.order if known is None else known.first_thread)
             place.first_thread = sight.thread
+
+
+def _without_text(utterance: Utterance) -> dict[str, Any]:
+    """What is known of a message, but not what it says: only whether it is a command."""
+    return {**utterance.state(), "text": "!" if utterance.command else "", "names": []}
 
 
 def _sight(parent: object, thread: object, answered: object) -> Sight:

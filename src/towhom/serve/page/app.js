@@ -82,7 +82,7 @@ async function openLog(log, name) {
 
 /** Ask the server about all messages that it has not seen, piece by piece. */
 async function look(signal, problems) {
-  const all = chat.spoken.length;
+  const all = chat.asked.length;
   feed.busy = true;
   try {
     while (chat.observed < all) {
@@ -106,11 +106,11 @@ async function look(signal, problems) {
 function piece(start) {
   const messages = [];
   let bytes = 0;
-  for (const line of chat.spoken.slice(start, start + MOST)) {
-    // At most three bytes for one unit of UTF-16, and what JSON adds.
-    bytes += 3 * (Math.min(line.text.length, 4000) + line.speaker.length) + 100;
+  for (const line of chat.asked.slice(start, start + MOST)) {
+    const message = messageOf(line);
+    bytes += 3 * JSON.stringify(message).length; // at most, in UTF-8
     if (bytes > MOST_BYTES && start + messages.length > chat.observed) break;
-    messages.push(messageOf(line));
+    messages.push(message);
   }
   return messages;
 }
@@ -152,8 +152,10 @@ function openChannel(id) {
 }
 
 function hear(line) {
-  announce(`${line.speaker}${line.to ? ` to ${line.to}` : ""}: ${line.text}`);
-  if (!feed.atEnd) news += 1;
+  if (line.spoken) {
+    announce(`${line.speaker}${line.to ? ` to ${line.to}` : ""}: ${line.text}`);
+    if (!feed.atEnd) news += 1;
+  }
   update();
 }
 
@@ -319,7 +321,7 @@ const conversations = new Conversations((conversation) => {
 const reply = new Reply(async (responder, candidates) => {
   const body = { responder, candidates };
   const path = source.channel?.path("select") ?? "v1/select";
-  if (!source.channel) body.messages = chat.spoken.slice(-OVERLAP).map(messageOf);
+  if (!source.channel) body.messages = chat.asked.slice(-OVERLAP).map(messageOf);
   const { selections } = await request(path, { body });
   calm();
   return selections;

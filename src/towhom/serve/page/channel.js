@@ -71,7 +71,7 @@ export class Channel {
 
   _take(observation) {
     this.first ??= observation.number;
-    const line = this.chat.add(observation.message);
+    const line = this.chat.add(observation.message, { all: true });
     line.sent = JSON.stringify(observation.message);
     return this.chat.observe(observation, -this.first);
   }
@@ -80,7 +80,7 @@ export class Channel {
     const place = this.first === null ? 0 : observation.number - this.first;
     if (place === this.chat.observed) on.message(this._take(observation));
     // What is known already is passed over, unless it was something else.
-    else if (this.chat.spoken[place]?.sent !== JSON.stringify(observation.message)) on.replaced();
+    else if (this.chat.asked[place]?.sent !== JSON.stringify(observation.message)) on.replaced();
   }
 }
 

@@ -1,6 +1,8 @@
 // What is known of a chat: its lines, whom they address, its conversations, and questions without an answer.
 
 const SPOKEN = new Set(["message", "action", "notice"]);
+const CHANGES = new Set(["rename", "edit", "delete"]);
+const [MOST_NAME, MOST_TEXT, MOST_MENTIONS] = [200, 4000, 100];
 const COLOURS = 8;
 const QUESTION = /\?(?=$|[\s"'”’)\]!?.,:;])/;
 
@@ -26,23 +28,33 @@ class Conversation {
 export class Chat {
   constructor() {
     this.lines = [];
-    this.spoken = []; // the lines that the server is asked about, in its order
+    this.spoken = []; // the lines that somebody says
+    this.asked = []; // the lines that the server is asked about, in its order: what is said, and changes
     this.speakers = new Map();
     this.conversations = []; // by number
-    this.observed = 0;
+    this.observed = 0; // of those that the server is asked about
+    this.heard = 0; // of those that somebody says
     this.unanswered = 0;
     this._threads = new Map();
     this._lastBy = new Map();
+    this._byId = new Map();
+    this._names = new Map(); // of those who speak under an identifier
+    this._people = new Map(); // a later name -> who bore it first
     this._open = new Map(); // conversation -> its questions that nobody has answered
     this._colourUsed = new Array(COLOURS).fill(-1);
   }
 
-  /** Take the next line, as `/v1/read` gives it. */
-  add({ speaker, text, addressee = null, time = null, kind = "message" }) {
+  /** Take the next line, as `/v1/read` gives it; a channel counts `all` of them, a log leaves some out. */
+  add(message, { all = false } = {}) {
+    const { speaker, text, addressee = null, time = null, kind = "message", name = null, id = null } = message;
+    if (name) this._names.set(speaker, name);
     const line = {
       index: this.lines.length,
       position: null,
-      speaker,
+      message,
+      id,
+      person: this._people.get(speaker) ?? speaker,
+      speaker: this._names.get(speaker) ?? speaker,
       text,
       named: addressee,
       time,
@@ -50,29 +62,42 @@ export class Chat {
       spoken: SPOKEN.has(kind),
       seen: null,
       to: null,
+      toPerson: null,
       target: null,
+      gone: false,
       conversation: null,
       question: false,
       open: false,
       version: 0,
     };
-    this.lines.push(line);
+    // What an edit or a deletion changes is shown where it stands.
+    if (kind !== "edit" && kind !== "delete") this.lines.push(line);
     if (line.spoken) {
-      line.position = this.spoken.length;
       this.spoken.push(line);
-      this.speakers.set(speaker, (this.speakers.get(speaker) ?? 0) + 1);
+      this.speakers.set(line.speaker, (this.speakers.get(line.speaker) ?? 0) + 1);
     }
+    if (all || line.spoken || isChange(line)) {
+      line.position = this.asked.length;
+      this.asked.push(line);
+    }
+    if (kind === "rename") this._rename(line);
     return line;
   }
 
   /**
-   * Take what the server says of the next line that was spoken.
+   * Take what the server says of the next line that it was asked about.
    *
    * Its numbers count from the first message of a request; `start` is that message's position here.
    */
   observe(observation, start) {
-    const line = this.spoken[this.observed];
+    const line = this.asked[this.observed];
     this.observed += 1;
+    if (!line.spoken) {
+      this._change(line);
+      return line;
+    }
+    this.heard += 1;
+    if (line.id !== null) this._byId.set(line.id, line);
     const likeliest = observation.addressees[0] ?? { name: null, probability: 1 };
     line.seen = {
       addressees: observation.addressees,
@@ -82,25 +107,50 @@ export class Chat {
       threadProbability: observation.thread_probability,
     };
     line.to = likeliest.name;
+    line.toPerson = likeliest.id ?? likeliest.name;
     // The name in front of a message is cut from its text when the server finds it.
     if (line.named === null && observation.message.addressee !== null) {
       line.named = observation.message.addressee;
       line.text = observation.message.text;
     }
     const answers = observation.replies_to
-      .map((number) => this.spoken[number + start])
+      .map((number) => this.asked[number + start])
       .filter((other) => other !== undefined && other !== line);
     line.answers = answers;
     line.target = this._targetOf(line, answers);
-    this._lastBy.set(line.speaker, line);
+    this._lastBy.set(line.person, line);
     this._join(line, this._threadOf(observation.thread + start));
     this._question(line, answers);
     line.version += 1;
     return line;
   }
 
+  /** Whoever is renamed stays who they are. */
+  _rename({ person, message: { speaker, text } }) {
+    this._people.set(text, person);
+    if (this._names.has(speaker)) this._names.set(speaker, text);
+  }
+
+  /** A message was changed, or taken back. */
+  _change({ kind, id, text }) {
+    const line = kind === "edit" || kind === "delete" ? this._byId.get(id) : undefined;
+    if (!line || line.gone) return;
+    line.text = kind === "edit" ? text : "(taken back)";
+    line.gone = kind === "delete";
+    if (line.gone && line.open) {
+      line.open = false;
+      this.unanswered -= 1;
+      this._open.set(
+        line.conversation,
+        this._open.get(line.conversation).filter((asked) => asked !== line),
+      );
+    }
+    line.version += 1;
+    line.height = 0; // it may have more lines now, or fewer
+  }
+
   _threadOf(position) {
-    const known = this.spoken[position]?.conversation ?? this._threads.get(position);
+    const known = this.asked[position]?.conversation ?? this._threads.get(position);
     if (known) return known;
     const conversation = new Conversation(position);
     this._threads.set(position, conversation);
@@ -109,8 +159,8 @@ export class Chat {
 
   _targetOf(line, answers) {
     if (line.to === null) return null;
-    const theirs = answers.filter((other) => other.speaker === line.to);
-    return theirs[theirs.length - 1] ?? this._lastBy.get(line.to) ?? null;
+    const theirs = answers.filter((other) => other.person === line.toPerson);
+    return theirs[theirs.length - 1] ?? this._lastBy.get(line.toPerson) ?? null;
   }
 
   _join(line, conversation) {
@@ -130,8 +180,8 @@ export class Chat {
   _question(line, answers) {
     const questions = this._open.get(line.conversation) ?? [];
     const left = questions.filter((asked) => {
-      if (asked.speaker === line.speaker) return true;
-      if (!answers.includes(asked) && line.to !== asked.speaker) return true;
+      if (asked.person === line.person) return true;
+      if (!answers.includes(asked) && line.toPerson !== asked.person) return true;
       asked.open = false;
       asked.version += 1;
       this.unanswered -= 1;
@@ -147,14 +197,26 @@ export class Chat {
   }
 }
 
+/** Whether a line changes what is known; without what it changes, the API does not take it. */
+function isChange({ kind, id, text }) {
+  return CHANGES.has(kind) && (kind === "rename" ? text !== "" : id !== null);
+}
+
 /** A line as the API takes messages, within its limits on names and text. */
 export function messageOf(line) {
+  const { speaker, id = null, reply_to = null, name = null, mentions = [], bot = false } = line.message;
+  const short = (value) => (value === null ? null : cut(value, MOST_NAME));
   return {
-    speaker: cut(line.speaker, 200),
-    text: cut(line.text, 4000),
-    addressee: line.named === null ? null : cut(line.named, 200),
+    speaker: short(speaker),
+    text: cut(line.text, line.kind === "rename" ? MOST_NAME : MOST_TEXT),
+    addressee: short(line.named),
     time: line.time,
-    id: null,
+    id: short(id),
+    reply_to: short(reply_to),
+    kind: line.kind,
+    name: short(name),
+    mentions: mentions.slice(0, MOST_MENTIONS).map(short),
+    bot,
   };
 }
 

@@ -38,7 +38,7 @@ export class Conversations {
     const sorted = [...chat.conversations].sort(ORDERS[byId("order").value]);
     const shown = sorted.slice(0, this._limit);
     if (chosen && !shown.includes(chosen)) shown.push(chosen);
-    const alone = chat.observed - chat.conversations.reduce((sum, each) => sum + each.lines.length, 0);
+    const alone = chat.heard - chat.conversations.reduce((sum, each) => sum + each.lines.length, 0);
     const focused = document.activeElement;
     const items = shown.map((conversation) => this._item(conversation, conversation === chosen));
     if (

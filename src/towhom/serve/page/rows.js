@@ -45,7 +45,7 @@ function writeMessage(row, line) {
   row.replaceChildren(
     clock(line),
     who(line),
-    make("p", { class: line.kind === "action" ? "text does" : "text" }, line.text),
+    make("p", { class: `text${line.kind === "action" ? " does" : ""}${line.gone ? " gone" : ""}` }, line.text),
     make("span", { class: "marks" }, line.open ? unanswered() : null, number === null ? null : badge(number)),
   );
   if (line.opened) row.append(details(line));
