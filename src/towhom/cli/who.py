@@ -110,7 +110,7 @@ def _observations(
     def start() -> Session:
         session = model.session()
         if name is not None:
-            session.introduce(name, *aliases)
+            session.introduce(name, *aliases, here=False)
         return session
 
     sessions = defaultdict[str | None, Session](start)

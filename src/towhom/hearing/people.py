@@ -21,6 +21,7 @@ from towhom.hearing.spelling import (
     one_slip,
     short_forms,
     shown_name,
+    visible_name,
 )
 from towhom.hearing.words import NO_SPACES, normalized, words
 
@@ -52,6 +53,8 @@ class Person:
     bot: bool = False
     introduced: bool = False
     """Whether they were made known, so that they are never forgotten."""
+    here: bool = False
+    """Whether they are known to be in the room without having spoken."""
     spoken: bool = False
     keys: tuple[str, ...] = ()
     """Other identifiers under which they have spoken: earlier or later nicks."""
@@ -114,24 +117,38 @@ class People:
         if len(self._people) != 2 or speaker not in self._people:
             return None
         other = next((person for person in self._people.values() if person.id != speaker), None)
-        return other.id if other is not None and other.introduced else None
+        return other.id if other is not None and other.introduced and other.here else None
 
     def introduce(
-        self, id: str, *, name: str | None = None, aliases: Iterable[str] = (), bot: bool = False
+        self,
+        id: str,
+        *,
+        name: str | None = None,
+        aliases: Iterable[str] = (),
+        bot: bool = False,
+        here: bool = True,
     ) -> Person:
-        """Make somebody known who may not have spoken, by all their names."""
+        """Make somebody known who may not have spoken, by all their names.
+
+        Args:
+            id: Their name, or their identifier on the platform.
+            name: What people see.
+            aliases: What else they are called.
+            bot: Whether they are a program.
+            here: Whether they are known to be in the room.
+        """
         person = self._person(id)
-        person.introduced = True
+        person.introduced, person.here = True, here
         person.bot = person.bot or bot
-        self._call(person, name or person.name, (*person.aliases, *aliases))
+        self._call(person, visible_name(name) or person.name, (*person.aliases, *aliases))
         return person
 
     def hear(self, id: str, *, name: str | None = None, bot: bool = False) -> Person:
         """Somebody speaks."""
         person = self._person(id)
         person.bot = person.bot or bot
-        if name is not None and shown_name(name) != person.name:
-            self._call(person, name, person.aliases)
+        if visible_name(name) not in ("", person.name):
+            self._call(person, visible_name(name), person.aliases)
         del self._people[person.id]
         self._people[person.id] = person
         if not person.spoken:
@@ -141,17 +158,18 @@ class People:
                 self._forget_one()
         return person
 
-    def rename(self, old: str, new: str) -> None:
-        """Somebody is called differently from now on, and speaks under the new name."""
+    def rename(self, old: str, new: str) -> bool:
+        """Somebody is called and speaks differently from now on; returns whether that could be."""
         person = self._people.get(self._ids.get(old, old)) or self.find(old)
-        if person is None or old == new or not new.strip():
-            return
+        if person is None or old == new or not visible_name(new):
+            return False
         other = self._people.get(self._ids.get(new, new))
         if other is not None and other is not person:
             self._speak_as(other, [key for key in other.keys if key != new])
         if new != person.id:
             self._speak_as(person, [*(key for key in person.keys if key != new), new][-_MOST_KEYS:])
         self._call(person, new, (*person.aliases, person.name)[-_MOST_KEYS:])
+        return True
 
     def id_of(self, key: str) -> str:
         """The identifier of whoever speaks under a name or an identifier, known or not."""
@@ -246,7 +264,8 @@ class People:
         return [
             {
                 "id": person.id, "name": person.name, "aliases": list(person.aliases), "bot": person.bot,
-                "introduced": person.introduced, "spoken": person.spoken, "keys": list(person.keys),
+                "introduced": person.introduced, "here": person.here, "spoken": person.spoken,
+                "keys": list(person.keys),
             }
             for person in self._people.values()
         ]  # fmt: skip
@@ -255,9 +274,12 @@ class People:
         """Go on where `state` was."""
         for each in state:
             id, name = _text(each["id"]), _text(each["name"])
-            flags = [_flag(each[key]) for key in ("bot", "introduced", "spoken")]
+            bot, introduced, here, spoken = (
+                _flag(each[key]) for key in ("bot", "introduced", "here", "spoken")
+            )
             # Not by `_person`: somebody else may speak under this identifier by now.
-            person = self._people[id] = Person(id, name, _texts(each["aliases"]), *flags)
+            person = Person(id, name, _texts(each["aliases"]), bot, introduced, here, spoken)
+            self._people[id] = person
             self._spoken += person.spoken
             self._speak_as(person, _texts(each["keys"]))
 

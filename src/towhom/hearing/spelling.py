@@ -39,8 +39,12 @@ def shown_name(name: str) -> str:
     >>> shown_name("ada\u202e ")
     'ada'
     """
-    plain = "".join(character for character in name[:LONGEST_NAME] if character.isprintable())
-    return plain.strip() or name[:LONGEST_NAME]
+    return visible_name(name) or name[:LONGEST_NAME]
+
+
+def visible_name(name: str | None) -> str:
+    """What can be seen of a name; nothing of one that is empty, or all controls."""
+    return "".join(character for character in (name or "")[:LONGEST_NAME] if character.isprintable()).strip()
 
 
 def folded(name: str) -> str:

@@ -295,9 +295,9 @@ class Ear:
                 changed.append(utterance)
         return changed
 
-    def rename(self, old: str, new: str) -> None:
-        """Somebody is called differently from now on."""
-        self.people.rename(old, new)
+    def rename(self, old: str, new: str) -> bool:
+        """Somebody is called differently from now on; returns whether that could be."""
+        return self.people.rename(old, new)
 
     def state(self) -> dict[str, Any]:
         """What is known of people, as JSON can hold it."""

@@ -85,12 +85,14 @@ class Selection:
         candidate: Which of them, from 0 on.
         probability: How likely the pair is the right one, if one of the candidates is; those of all pairs
             add up to 1.
+        id: The addressee's identifier, which is the name where the chat has no others.
     """
 
     addressee: str | None
     response: str
     candidate: int
     probability: float
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class Model:
             probabilities /= probabilities.sum()
         said = turn.utterance
         sure = {call.who: call.sure for call in said.calls if call.sure >= CALLED}
-        if not sure and only_other is not None and not (said.mentions or said.everybody):
+        if not sure and only_other is not None and not (said.mentions or said.everybody or said.stranger):
             sure = {only_other: _ROOM_OF_TWO}
         for call in said.calls:
             if call.manner in _AT_MOST and call.who in found.names:

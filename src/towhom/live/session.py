@@ -21,6 +21,7 @@ from towhom.errors import SessionError
 from towhom.files import atomic_file
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.people import People
+from towhom.hearing.spelling import shown_name
 from towhom.hearing.utterance import CALLED, LONGEST, NO_PIECES, NO_TOKENS, SPOKEN, Ear, Utterance
 from towhom.live.addressees import REACH, Features, ModelScores, Turn, features
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
@@ -77,7 +78,14 @@ class Session:
         with self._lock:
             return [self._remembered(turn) for turn in self._past]
 
-    def introduce(self, id: str | int, *aliases: str, name: str | None = None, bot: bool = False) -> None:
+    def introduce(
+        self,
+        id: str | int,
+        *aliases: str,
+        name: str | None = None,
+        bot: bool = False,
+        here: bool = True,
+    ) -> None:
         """Make somebody known who may not have spoken yet: a bot, with all the names that it listens to.
 
         Args:
@@ -85,9 +93,10 @@ class Session:
             aliases: What else they are called.
             name: What people see, if `id` is an identifier.
             bot: Whether they are a program.
+            here: Whether they are known to be in the room. What the only other one there says is for them.
         """
         with self._lock:
-            self.people.introduce(str(id), name=name, aliases=aliases, bot=bot)
+            self.people.introduce(str(id), name=name, aliases=aliases, bot=bot, here=here)
 
     def observe(self, message: Message) -> Observation:
         """Take the next message; says who it is for.
@@ -97,8 +106,10 @@ class Session:
         """
         with self._lock:
             if message.kind is Kind.RENAME:
-                self._ear.rename(message.speaker, message.text)
-                return _no_message(message, f"{message.speaker} is called {message.text} from now on")
+                if not self._ear.rename(message.speaker, message.text):
+                    return _no_message(message, "nobody of that name is known, or the new name is none")
+                old, new = shown_name(message.speaker), shown_name(message.text)
+                return _no_message(message, f"{old} is called {new} from now on")
             if message.kind is Kind.EDIT:
                 return self._edit(message)
             if message.kind is Kind.DELETE:
@@ -161,8 +172,10 @@ class Session:
         scores = self.model.runtime.score_encoded(questions, embeddings)
         pairs = self.model.pair_probabilities(scores, allowed, letters)
         found = [
-            Selection(name if row else None, candidates[place], place, float(pairs[row, place]))
-            for row, name in enumerate(names)
+            Selection(
+                name if row else None, candidates[place], place, float(pairs[row, place]), id if row else None
+            )
+            for row, (id, name) in enumerate(zip(ids, names, strict=True))
             for place in range(len(candidates))
             if pairs[row, place] >= 0
         ]
@@ -317,9 +330,8 @@ class Session:
         self._ear.rehear(said, message.text)
         self._refresh([said])
         past = list(self._past)[:at]
-        time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
-        shown = Message(said.speaker, message.text, None, time, said.id, said.reply_to, said.kind)
-        observation = self._judge(shown, turn, past)
+        changed = replace(message, speaker=said.speaker, addressee=None, reply_to=said.reply_to)
+        observation = self._judge(changed, turn, past)
         if at == len(self._past) - 1:
             self._last = observation
         return observation
@@ -345,7 +357,7 @@ class Session:
         context = list(past)[-self.model.context :]
         for turn in context:
             if turn.embedding is None and not len(turn.utterance.tokens):
-                # It had left the context, and is back since a later one was taken back or an earlier one changed.
+                # It had left the context, and is back: a later one was taken back, or it was changed.
                 self._ear.read(turn.utterance)
         self._encode(context)
         return context

@@ -8,7 +8,7 @@ from typing import Any
 
 from towhom.chat import Message
 from towhom.live import Model, Observation, Session
-from towhom.threads import Placed
+from towhom.threads import Placed, Threader
 
 _SHOWN = 10
 _DIGITS = 6
@@ -51,10 +51,10 @@ def observation(seen: Observation, place: Placed) -> dict[str, Any]:
     }
 
 
-def introduce(session: Session, people: Sequence[dict[str, Any]]) -> None:
+def introduce(room: Session | Threader, people: Sequence[dict[str, Any]]) -> None:
     """Make people known to a session who may not have spoken."""
     for person in people:
-        session.introduce(person["id"], *person["aliases"], name=person["name"], bot=person["bot"])
+        room.introduce(person["id"], *person["aliases"], name=person["name"], bot=person["bot"])
 
 
 def selections(session: Session, responder: str, candidates: Sequence[str]) -> list[dict[str, Any]]:

@@ -37,7 +37,8 @@ class Room:
 
     def introduce(self, people: Sequence[dict[str, Any]]) -> None:
         """Make people known who may not have spoken."""
-        introduce(self._session, people)
+        for each in (self._session, self._threader):
+            introduce(each, people)
 
     def observe(self, records: Sequence[dict[str, Any]]) -> Iterator[str]:
         """Take the next messages; gives observations as texts of JSON, which they stay from here on."""

@@ -87,6 +87,12 @@ class Threader:
         self._by_id: dict[str, _Place] = {}
         self._lines = 0
 
+    def introduce(
+        self, id: str | int, *aliases: str, name: str | None = None, bot: bool = False, here: bool = True
+    ) -> None:
+        """Make somebody known who may not have spoken yet, as `Session.introduce` does."""
+        self._ear.people.introduce(str(id), name=name, aliases=aliases, bot=bot, here=here)
+
     def place(self, message: Message) -> Placed:
         """Where the next message belongs."""
         return self.place_all([message])[0]
