@@ -116,21 +116,29 @@ class TestPairProbabilities:
     def test_shares(self) -> None:
         model = Model(saved_model("sirnn-separate"))
         allowed = np.array([[False, False], [True, True], [True, True]])
-        pairs = model.pair_probabilities(self.SCORES, allowed)
+        pairs = model.pair_probabilities(self.SCORES, allowed, np.zeros(allowed.shape))
         assert pairs[0].tolist() == [-1, -1]
         assert pairs[1:].ravel() == pytest.approx(np.array([0.4, 0.2, 0.2, 0.1]) / 0.9)
 
     def test_those_that_cannot_be(self) -> None:
         model = Model(saved_model("sirnn-separate"))
         allowed = np.array([[False, False], [True, False], [True, True]])
-        pairs = model.pair_probabilities(self.SCORES, allowed)
+        pairs = model.pair_probabilities(self.SCORES, allowed, np.zeros(allowed.shape))
         assert pairs[1, 1] == -1
         assert pairs[pairs >= 0].sum() == pytest.approx(1)
+
+    def test_what_counts_besides(self) -> None:
+        """Logarithmic probabilities."""
+        model = Model(saved_model("sirnn-separate"))
+        allowed = np.array([[False, False], [True, True], [True, True]])
+        more = np.log([[1, 1], [2, 1], [1, 1]])
+        pairs = model.pair_probabilities(self.SCORES, allowed, more)
+        assert pairs[1:].ravel() == pytest.approx(np.array([0.8, 0.2, 0.2, 0.1]) / 1.3)
 
     def test_temperature(self) -> None:
         model = Model(saved_model("sirnn-separate", live={"pairs": {"temperature": 0.5}}))
         allowed = np.array([[False, False], [True, True], [True, True]])
-        pairs = model.pair_probabilities(self.SCORES, allowed)
+        pairs = model.pair_probabilities(self.SCORES, allowed, np.zeros(allowed.shape))
         assert pairs[1:].ravel() == pytest.approx(np.array([0.16, 0.04, 0.04, 0.01]) / 0.25)
 
 

@@ -17,7 +17,7 @@ from towhom import load
 from towhom.errors import ModelFormatError
 from towhom.live import Model
 from towhom.persistence import load_model, write_model
-from towhom.threads.hearing import REACH
+from towhom.hearing.utterance import REACH
 from towhom.threads.network import STAGES, Network, load_networks
 from towhom.threads.signals import MESSAGE, MESSAGE_TIME, STRUCTURE, Signals, pair_names
 from towhom.training.threads import _Trained

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from itertools import pairwise
 from math import log, log1p, sqrt
@@ -17,8 +17,8 @@ from tests.live.conftest import VOCABULARY
 from tests.threads.chats import START, busy_chat
 from towhom.chat import Kind, Message
 from towhom.hearing.lexicon import Lexicon
+from towhom.hearing.utterance import REACH, SPOKEN, Ear, Utterance
 from towhom.text.pieces import PIECE_WEIGHTS, pieces
-from towhom.threads.hearing import REACH, SPOKEN, Heard, Hearing
 from towhom.threads.signals import (
     MESSAGE,
     MESSAGE_TIME,
@@ -28,10 +28,11 @@ from towhom.threads.signals import (
     WHO,
     WORDS,
     Likeness,
+    Sight,
     Signals,
+    columns_of,
     compare,
     pair_names,
-    said,
     structure,
     with_threads,
 )
@@ -52,16 +53,28 @@ KITCHEN = (
 MINUTES = (0, 1, 2, 3, 3.5, 6, 20)
 
 
-def heard(lines: Sequence[str], *, minutes: Sequence[float] | None = None) -> list[Heard]:
-    """What is known of lines like `ada> hello`; each starts a conversation."""
-    hearing, result = Hearing(LEXICON), []
+def heard(lines: Sequence[str], *, minutes: Sequence[float] | None = None) -> list[Utterance]:
+    """What is known of lines like `ada> hello`."""
+    ear, result = Ear(LEXICON), []
     for place, line in enumerate(lines):
         speaker, _, text = line.partition("> ")
         time = None if minutes is None else START + timedelta(minutes=minutes[place])
         kind = Kind.ACTION if text.startswith("/me ") else Kind.MESSAGE
-        result.append(hearing.hear(Message(speaker, text.removeprefix("/me "), time=time, kind=kind)))
-        result[-1].starts(place)
+        result.append(ear.hear(Message(speaker, text.removeprefix("/me "), time=time, kind=kind)))
     return result
+
+
+def alone(messages: Sequence[Utterance]) -> list[Sight]:
+    """Each starts a conversation."""
+    return [Sight(thread=place) for place in range(len(messages))]
+
+
+def answering(messages: Sequence[Utterance], parents: Iterable[tuple[int, int]]) -> list[Sight]:
+    """Some answer others, at first sight."""
+    sights = alone(messages)
+    for place, parent in parents:
+        sights[place].answers(sights[parent], messages[parent].speaker, place - parent)
+    return sights
 
 
 def nothing_alike(count: int, first: int = 0, *, kinds: int = 0, content: int = 0) -> Likeness:
@@ -72,8 +85,8 @@ def nothing_alike(count: int, first: int = 0, *, kinds: int = 0, content: int = 
     )
 
 
-def compared(messages: list[Heard], first: int = 0) -> Signals:
-    return compare(said(messages), nothing_alike(len(messages), first), LEXICON.piece_weights, first)
+def compared(messages: list[Utterance], first: int = 0) -> Signals:
+    return compare(columns_of(messages), nothing_alike(len(messages), first), LEXICON.piece_weights, first)
 
 
 def of_pairs(found: Signals, name: str) -> dict[tuple[int, int], float]:
@@ -115,11 +128,11 @@ class TestShape:
 
     def test_as_many_as_there_are_names(self) -> None:
         messages = heard(KITCHEN)
-        found = compare(said(messages), nothing_alike(7, kinds=2, content=3), LEXICON.piece_weights, 0)
+        found = compare(columns_of(messages), nothing_alike(7, kinds=2, content=3), LEXICON.piece_weights, 0)
         assert found.pairs.shape == (7, REACH, len(pair_names(2)))
         assert found.messages.shape == (7, len(MESSAGE) + len(MESSAGE_TIME) + 3)
         likely = np.full((7, REACH + 1), 0.5, np.float32)
-        assert structure(with_threads(said(messages), messages), 0, likely).shape == (
+        assert structure(with_threads(columns_of(messages), alone(messages)), 0, likely).shape == (
             7,
             REACH,
             len(STRUCTURE),
@@ -135,7 +148,7 @@ class TestShape:
         found = compared(messages)
         assert not found.pairs[~found.there].any()
         likely = np.full((7, REACH + 1), 0.5, np.float32)
-        assert not structure(with_threads(said(messages), messages), 0, likely)[~found.there].any()
+        assert not structure(with_threads(columns_of(messages), alone(messages)), 0, likely)[~found.there].any()
 
     def test_in_32_bits(self) -> None:
         found = compared(heard(KITCHEN, minutes=MINUTES))
@@ -262,9 +275,14 @@ class TestIt:
         found = compared(heard(lines))
         for name, places in (
             ("asks", [0]), ("command", [1]), ("action", [2]), ("names somebody", [3, 4]),
-            ("first of its speaker", [0, 1, 3, 4]),
+            ("first of its speaker", [0, 1, 3, 4]), ("asks anybody", []), ("greets", []),
         ):  # fmt: skip
             assert true_of(of_pairs(found, name)) == after(*places, count=6), name
+
+    def test_how_it_behaves(self) -> None:
+        found = compared(heard(["ada> does anybody know", "bob> good morning", "cyd> tea"]))
+        assert true_of(of_pairs(found, "asks anybody")) == after(0, count=3)
+        assert true_of(of_pairs(found, "greets")) == after(1, count=3)
 
     def test_length(self) -> None:
         found = of_pairs(compared(heard(["ada> ", "bob> ada: tea", "cyd> the tea is open"])), "length")
@@ -303,7 +321,7 @@ class TestPlaceAndTime:
 
     def test_some_times(self) -> None:
         messages = heard(KITCHEN, minutes=MINUTES)
-        messages[3].time = float("nan")
+        messages[3].time = None
         found = true_of(of_pairs(compared(messages), "gap known"))
         assert found == {pair for pair in after(*range(6)) if 3 not in pair}
 
@@ -324,7 +342,7 @@ class TestWords:
     def test_by_hand(self, weights: NDArray[np.float32]) -> None:
         """The third has tea and milk in common with the first, tea and door with the second."""
         messages = heard(["ada> tea milk kettle", "bob> door tea open", "cyd> milk door tea"])
-        found = compare(said(messages), nothing_alike(3), weights, 0)
+        found = compare(columns_of(messages), nothing_alike(3), weights, 0)
         sums = [1.75, 1.375, 1.5]
         common = {(1, 0): 0.5, (2, 0): 0.75, (2, 1): 1.25}
         assert of_pairs(found, "common weight") == pytest.approx({p: log1p(w) for p, w in common.items()})
@@ -338,7 +356,7 @@ class TestWords:
 
     def test_a_word_counts_once(self, weights: NDArray[np.float32]) -> None:
         messages = heard(["ada> tea tea tea", "bob> tea tea"])
-        found = compare(said(messages), nothing_alike(2), weights, 0)
+        found = compare(columns_of(messages), nothing_alike(2), weights, 0)
         assert of_pairs(found, "common pieces")[1, 0] == pytest.approx(log1p(1))
         assert of_pairs(found, "cosine of pieces")[1, 0] == pytest.approx(1)
 
@@ -353,8 +371,8 @@ class TestWords:
 
     def test_against_sets(self) -> None:
         """A busy chat, with a second implementation."""
-        hearing = Hearing(LEXICON)
-        messages = [hearing.hear(each) for each in busy_chat(4, 180) if each.kind in SPOKEN]
+        ear = Ear(LEXICON)
+        messages = [ear.hear(each) for each in busy_chat(4, 180) if each.kind in SPOKEN]
         first = 40
         found = compared(messages, first)
         worth = LEXICON.piece_weights
@@ -382,7 +400,7 @@ class TestLikeness:
         answers = random.normal(size=(count - first, 2, 3)).astype(np.float32)
         content = random.normal(size=(count - first, 4)).astype(np.float32)
         messages = heard(["ada> tea"] * count)
-        found = compare(said(messages), Likeness(sides, answers, content), LEXICON.piece_weights, first)
+        found = compare(columns_of(messages), Likeness(sides, answers, content), LEXICON.piece_weights, first)
         for row in range(count - first):
             for back in range(min(REACH, first + row)):
                 expected = (sides[first + row - 1 - back] * answers[row]).sum(axis=1)
@@ -416,6 +434,11 @@ class TestAlone:
         # ada was named at 1, and spoke at 0, 2 and 4; bob was named at 4 and spoke at 1.
         ("spoke since named", [0, 0, 0, 0, 1, 0, 1]),
         ("their last names somebody", [0, 0, 0, 0, 0, 1, 1]),
+        ("asks anybody", [0] * 7),
+        ("greets", [0, 0, 0, 0, 1, 0, 0]),  # thanks
+        ("begins like an answer", [0, 0, 0, 0, 1, 1, 1]),
+        ("says you", [0] * 7),
+        ("calls everybody", [0] * 7),
     )
 
     @pytest.mark.parametrize(("name", "expected"), EXPECTED)
@@ -424,6 +447,20 @@ class TestAlone:
 
     def test_all_of_them_are_above(self) -> None:
         assert tuple(name for name, _ in self.EXPECTED) == MESSAGE
+
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            ("does anybody know", "asks anybody"),
+            ("good morning", "greets"),
+            ("yes it is", "begins like an answer"),
+            ("could you open it", "says you"),
+            ("hi all, the tea is open", "calls everybody"),
+        ],
+    )
+    def test_how_it_behaves(self, text: str, name: str) -> None:
+        found = compared(heard(["ada> the door", f"bob> {text}"]))
+        assert of_messages(found, name) == [0, 1]
 
     def test_gap_since_the_speaker_spoke(self) -> None:
         """Ten hours where they have not spoken."""
@@ -441,7 +478,7 @@ class TestAlone:
 
     def test_pace_where_times_are_missing(self) -> None:
         messages = heard(["ada> tea"] * 13, minutes=list(range(13)))
-        messages[1].time = messages[12].time = float("nan")
+        messages[1].time = messages[12].time = None
         found = compared(messages)
         assert of_messages(found, "pace known")[10:] == [1.0, 0.0, 0.0]
         assert of_messages(found, "gap since the speaker spoke")[12] == 0
@@ -450,17 +487,14 @@ class TestAlone:
 class TestStructure:
     """In the kitchen, at first sight: 0, 1 to 0, 3 to 1 in one; 2, 4 to 2, 5 to 4, 6 to 5 in another."""
 
-    def kitchen(self) -> list[Heard]:
-        messages = heard(KITCHEN)
-        for place, parent in ((1, 0), (3, 1), (4, 2), (5, 4), (6, 5)):
-            messages[place].answers(messages[parent], place - parent)
-        return messages
+    ANSWERS = ((1, 0), (3, 1), (4, 2), (5, 4), (6, 5))
 
     def of(self, name: str, likely: NDArray[np.float32] | None = None) -> dict[tuple[int, int], float]:
-        messages = self.kitchen()
+        messages = heard(KITCHEN)
         if likely is None:
             likely = np.full((7, REACH + 1), 0.01, np.float32)
-        found = structure(with_threads(said(messages), messages), 0, likely)
+        sights = answering(messages, self.ANSWERS)
+        found = structure(with_threads(columns_of(messages), sights), 0, likely)
         return by_pair(found[..., STRUCTURE.index(name)], compared(messages).there)
 
     KITCHEN: tuple[tuple[str, Pairs], ...] = (
@@ -527,28 +561,73 @@ class TestStructure:
     def test_going_on_is_no_answer_to_oneself(self) -> None:
         """ada goes on with what she said, and goes on again."""
         messages = heard(["ada> tea", "ada> milk", "ada> the door"])
-        messages[1].answers(messages[0], 1)
-        found = structure(with_threads(said(messages), messages), 0, np.full((3, REACH + 1), 0.1, np.float32))
+        sights = answering(messages, [(1, 0)])
+        found = structure(with_threads(columns_of(messages), sights), 0, np.full((3, REACH + 1), 0.1, np.float32))
         column = by_pair(found[..., STRUCTURE.index("answers the speaker")], compared(messages).there)
         assert true_of(column) == set()
 
     def test_what_is_answered_twice(self) -> None:
         """It counts when it was answered first."""
         messages = heard(["ada> tea", "bob> tea", "cyd> tea", "dee> tea"])
-        for place in (1, 3):
-            messages[place].answers(messages[0], place)
-        found = structure(with_threads(said(messages), messages), 0, np.full((4, REACH + 1), 0.1, np.float32))
+        sights = answering(messages, [(1, 0), (3, 0)])
+        found = structure(with_threads(columns_of(messages), sights), 0, np.full((4, REACH + 1), 0.1, np.float32))
         column = by_pair(found[..., STRUCTURE.index("answered")], compared(messages).there)
         assert true_of(column) == {(2, 0), (3, 0)}
 
     def test_an_answer_to_what_is_forgotten(self) -> None:
         """It is in the conversation all the same."""
         messages = heard(["ada> tea", "bob> tea", "ada> tea"])
-        for each in messages:
+        sights = alone(messages)
+        for each in sights:
             each.starts(50)
-        found = structure(with_threads(said(messages), messages), 0, np.full((3, REACH + 1), 0.1, np.float32))
+        found = structure(with_threads(columns_of(messages), sights), 0, np.full((3, REACH + 1), 0.1, np.float32))
         column = by_pair(found[..., STRUCTURE.index("messages")], compared(messages).there)
         assert column[2, 0] == pytest.approx(log1p(2) / 3)
+
+
+class TestFirstSight:
+    def test_an_answer(self) -> None:
+        first, second = Sight(), Sight()
+        first.starts(7)
+        second.answers(first, "ada", 1)
+        assert second == Sight(1, 7, "ada")
+
+    def test_a_start_after_all(self) -> None:
+        first, second = Sight(), Sight()
+        second.answers(first, "ada", 1)
+        second.starts(3)
+        assert second == Sight(0, 3, None)
+
+
+class TestTakenBack:
+    """Message 1 of the kitchen, which bob said to ada, is gone."""
+
+    def messages(self) -> list[Utterance]:
+        messages = heard(KITCHEN, minutes=MINUTES)
+        messages[1].gone = True
+        return messages
+
+    def test_is_not_there(self) -> None:
+        found, before = compared(self.messages()), compared(heard(KITCHEN, minutes=MINUTES))
+        gone = {(row, row - 2) for row in range(2, 7)}
+        assert found.there.sum(axis=1).tolist() == [0, 1, 1, 2, 3, 4, 5]
+        for row in range(2, 7):
+            back = row - 2
+            assert not found.there[row, back]
+            assert not found.pairs[row, back].any()
+            others = np.arange(REACH) != back
+            assert_array_equal(found.there[row, others], before.there[row, others])
+        assert len(gone) == 5
+
+    def test_is_in_no_conversation(self) -> None:
+        messages = self.messages()
+        sights = answering(messages, TestStructure.ANSWERS)
+        likely = np.full((7, REACH + 1), 0.1, np.float32)
+        found = structure(with_threads(columns_of(messages), sights), 0, likely)
+        assert not found[~compared(messages).there].any()
+        # 0 and 3 are left in it.
+        column = by_pair(found[..., STRUCTURE.index("messages")], compared(messages).there)
+        assert column[6, 0] == pytest.approx(log1p(2) / 3)
 
 
 class TestPartByPart:
@@ -556,29 +635,35 @@ class TestPartByPart:
 
     @pytest.fixture(scope="class", params=[True, False], ids=["timed", "untimed"])
     @staticmethod
-    def messages(request: pytest.FixtureRequest) -> list[Heard]:
+    def messages(request: pytest.FixtureRequest) -> list[Utterance]:
         """A busy chat whose conversations are drawn by lot."""
-        hearing, random = Hearing(LEXICON), Random(2)
+        ear = Ear(LEXICON)
         chat = [each for each in busy_chat(3, 330, timed=request.param) if each.kind in SPOKEN]
-        messages = [hearing.hear(each) for each in chat]
-        for place, each in enumerate(messages):
-            back = random.randint(0, min(place, 30))
-            if back:
-                each.answers(messages[place - back], back)
-            else:
-                each.starts(place)
-        return messages
+        return [ear.hear(each) for each in chat]
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def whole(messages: list[Heard]) -> tuple[Signals, NDArray[np.float32], NDArray[np.float32]]:
+    def sights(messages: list[Utterance]) -> list[Sight]:
+        random, sights = Random(2), alone(messages)
+        for place, each in enumerate(sights):
+            back = random.randint(0, min(place, 30))
+            if back:
+                each.answers(sights[place - back], messages[place - back].speaker, back)
+        return sights
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def whole(
+        messages: list[Utterance], sights: list[Sight]
+    ) -> tuple[Signals, NDArray[np.float32], NDArray[np.float32]]:
         likely = np.random.default_rng(3).dirichlet(np.ones(REACH + 1), len(messages)).astype(np.float32)
-        return compared(messages), structure(with_threads(said(messages), messages), 0, likely), likely
+        return compared(messages), structure(with_threads(columns_of(messages), sights), 0, likely), likely
 
     @pytest.mark.parametrize("bounds", [(1, 2, 3, 50), (99, 100, 101, 102), (150, 151, 300)])
     def test_as_they_come(
         self,
-        messages: list[Heard],
+        messages: list[Utterance],
+        sights: list[Sight],
         whole: tuple[Signals, NDArray[np.float32], NDArray[np.float32]],
         bounds: tuple[int, ...],
     ) -> None:
@@ -590,5 +675,5 @@ class TestPartByPart:
             assert_allclose(found.pairs, signals.pairs[start:stop], atol=1e-6)
             assert_allclose(found.messages, signals.messages[start:stop], atol=1e-6)
             assert_array_equal(found.there, signals.there[start:stop])
-            theirs = structure(with_threads(said(part), part), start - begin, likely[start:stop])
+            theirs = structure(with_threads(columns_of(part), sights[begin:stop]), start - begin, likely[start:stop])
             assert_allclose(theirs, conversations[start:stop], atol=1e-6)

@@ -20,10 +20,11 @@ from tests.threads.conftest import small_model
 from towhom import load
 from towhom.chat import Kind, Message
 from towhom.errors import ModelFormatError, SessionError
+from towhom.hearing import utterance
+from towhom.hearing.people import REMEMBERED
+from towhom.hearing.utterance import REACH, SPOKEN
 from towhom.live import Model
-from towhom.people import REMEMBERED
 from towhom.threads import Placed, Threader, threader
-from towhom.threads.hearing import REACH, SPOKEN
 
 LONG = 700
 
@@ -227,7 +228,7 @@ class TestState:
         second = model.threader(through_json(first.state()))
         new = Message("bob", "ADA: are you there?")
         assert_same([second.place(new)], [first.place(new)])
-        assert first._heard[-1].named == second._heard[-1].named
+        assert first._utterances[-1].calls == second._utterances[-1].calls
 
     def test_half_a_character(self, model: Model) -> None:
         first = model.threader()
@@ -273,16 +274,16 @@ def state(model: Model) -> Any:
 class TestNoState:
     @pytest.mark.parametrize(
         "other",
-        [{}, [], "tea", 5, {"format": "towhom-session", "version": 1}, {"format": "towhom-threads"}],
+        [{}, [], "tea", 5, {"format": "towhom-session", "version": 2}, {"format": "towhom-threads"}],
         ids=repr,
     )
     def test_something_else(self, model: Model, other: object) -> None:
-        with pytest.raises(SessionError, match="this is not the state of a threader, of format version 1"):
+        with pytest.raises(SessionError, match="this is not the state of a threader, of format version 2"):
             model.threader(other)
 
-    @pytest.mark.parametrize("version", [0, 2, None, "1"])
+    @pytest.mark.parametrize("version", [0, 1, None, "2"])
     def test_another_version(self, model: Model, state: dict[str, Any], version: object) -> None:
-        with pytest.raises(SessionError, match="this is not the state of a threader, of format version 1"):
+        with pytest.raises(SessionError, match="this is not the state of a threader, of format version 2"):
             model.threader({**state, "version": version})
 
     def test_of_a_model_with_other_words(self, model: Model, state: dict[str, Any]) -> None:
@@ -293,47 +294,59 @@ class TestNoState:
         "damage",
         [
             remove("lines"),
-            remove("hearing"),
-            remove("heard"),
+            remove("ear"),
+            remove("utterances"),
+            remove("sights"),
             remove("places"),
             remove("by_id"),
-            remove("heard", 0),
+            remove("utterances", 0),
+            remove("sights", 0),
             remove("places", -1),
-            remove("heard", 3, "tokens"),
-            remove("heard", 3, "speaker"),
-            remove("hearing", "spoke"),
+            remove("utterances", 3, "tokens"),
+            remove("utterances", 3, "speaker"),
+            remove("ear", "spoke"),
+            remove("ear", "people", 0, "keys"),
             change("lines", to="many"),
-            change("heard", to=None),
-            change("heard", 2, to="tea"),
-            change("heard", 2, "tokens", to=["tea"]),
-            change("heard", 2, "tokens", to=[1 << 40]),
-            change("heard", 2, "tokens", to=[1 << 30]),
-            change("heard", 2, "pieces", to=[-1]),
-            change("heard", 2, "time", to="noon"),
-            change("heard", 2, "mentions", to=["ada"]),
+            change("utterances", to=None),
+            change("utterances", 2, to="tea"),
+            change("utterances", 2, "tokens", to=["tea"]),
+            change("utterances", 2, "tokens", to=[1 << 40]),
+            change("utterances", 2, "tokens", to=[1 << 30]),
+            change("utterances", 2, "pieces", to=[-1]),
+            change("utterances", 2, "time", to="noon"),
+            change("utterances", 2, "calls", to=["ada"]),
+            change("utterances", 2, "calls", to=[["ada", "shouted", 0.9]]),
+            change("utterances", 2, "calls", to=[[3, "front", 0.9]]),
             change("places", 1, to=None),
             change("places", 1, to=[1, 2, 3, 4, 5]),
             change("places", 1, to=["x", 2, 3, 4]),
             change("by_id", to=[]),
             change("by_id", "m1", to=None),
-            change("hearing", "numbers", to=["ada"]),
-            change("hearing", "numbers", to={"ada": "first"}),
-            change("hearing", "people", to=[3]),
-            change("hearing", "people", to=None),
-            change("hearing", "spoke", to=[[1]]),
-            change("hearing", "called", to=[["ada", "x"]]),
-            change("hearing", "count", to=float("inf")),
-            change("hearing", "next", to=None),
-            change("heard", 2, "speaker", to="ada"),
-            change("heard", 2, "named", to=None),
-            change("heard", 2, "own", to="far"),
-            change("heard", 2, "own", to=10**30),
-            change("heard", 2, "question", to="tea"),
-            change("heard", 2, "thread", to="first"),
-            change("heard", 2, "parent", to=[1]),
-            change("heard", 2, "mentions", to=[1]),
-            change("heard", 2, "own", to=REACH + 1),
-            change("heard", 2, "called", to=-1),
+            change("ear", "people", to=[3]),
+            change("ear", "people", to=None),
+            change("ear", "people", 0, "name", to=3),
+            change("ear", "people", 0, "aliases", to="ada"),
+            change("ear", "people", 0, "spoken", to="yes"),
+            change("ear", "authors", to=[["m1"]]),
+            change("ear", "spoke", to=[[1]]),
+            change("ear", "spoke", to=[["ada", -1]]),
+            change("ear", "spoke", to=[["ada", 10**6]]),
+            change("ear", "called", to=[["ada", "x"]]),
+            change("ear", "count", to=float("inf")),
+            change("ear", "languages", to={"en": "x"}),
+            change("ear", "languages", to={"klingon": 5}),
+            change("utterances", 2, "speaker", to=3),
+            change("utterances", 2, "own", to="far"),
+            change("utterances", 2, "own", to=10**30),
+            change("utterances", 2, "asks", to="tea"),
+            change("utterances", 2, "gone", to=1),
+            change("utterances", 2, "bearing", to=[0, 0, 0, 0]),
+            change("sights", 2, to=[0, "first", None]),
+            change("sights", 2, to=[[1], 0, None]),
+            change("sights", 2, to=[1, 0, 3]),
+            change("sights", 2, to=[REACH + 1, 0, None]),
+            change("utterances", 2, "own", to=REACH + 1),
+            change("utterances", 2, "called", to=-1),
         ],
     )
     def test_damaged(
@@ -347,8 +360,8 @@ class TestNoState:
     @pytest.mark.parametrize(
         "damage",
         [
-            change("hearing", "count", to=5),
-            change("heard", 2, "pieces", to=5),
+            change("ear", "count", to=5),
+            change("utterances", 2, "pieces", to=5),
             change("by_id", "m30", 0, to=10**30),
             change("by_id", "m30", 0, to=200),
         ],
@@ -375,6 +388,7 @@ class TestMemory:
     def test_bounded(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
         """Everybody is new, calls somebody who is not there, and can be answered by an identifier."""
         monkeypatch.setattr(threader, "_IDS", 700)
+        monkeypatch.setattr(utterance, "_IDS", 700)
         here = model.threader()
         sizes = []
         for start in range(0, 5000, 1000):
@@ -384,13 +398,13 @@ class TestMemory:
                     for number in range(start, start + 1000)
                 ]
             )
-            hearing = here._hearing
-            assert len(here._heard) == len(here._places) == REACH
+            ear = here._ear
+            assert len(here._utterances) == len(here._sights) == len(here._places) == REACH
             assert here._sides is not None
             assert len(here._sides) == REACH
-            assert len(hearing._people.names) == REMEMBERED
-            people = [len(each) for each in (hearing._numbers, hearing._spoke, hearing._called)]
-            assert max(people) <= 2 * REMEMBERED
+            assert len(ear.people) == REMEMBERED
+            assert max(len(ear._spoke), len(ear._called)) <= 2 * (REMEMBERED + REACH)
+            assert len(ear._authors) == 700
             assert len(here._by_id) == 700
             sizes.append(len(json.dumps(here.state())))
         assert max(sizes[2:]) < 1.1 * sizes[1]
@@ -488,10 +502,10 @@ class TestReplies:
         here.place_all([Message(PEOPLE[place % 4], "tea?", id=str(place)) for place in range(200)])
         answered = here._by_id[str(200 - back)]
         here.place(Message("zoe", "cat", reply_to=str(200 - back)))
-        found, near = here._heard[-1], back <= REACH
+        found, near = here._sights[-1], back <= REACH
         assert found.thread == answered.first_thread
         assert found.parent == (back if near else 0)
-        assert (found.answered >= 0) == near
+        assert found.answered == (PEOPLE[(200 - back) % 4] if near else None)
 
     def test_to_an_identifier_that_came_again(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
         """The last that has it is meant; it is as new as that."""
@@ -568,7 +582,7 @@ class TestWhatNobodySays:
         chat[3] = replace(chat[3], kind=Kind.RENAME)
         here = model.threader()
         assert here.place_all(chat)[4].replies_to == (1,)
-        assert here._heard[-1].named == here._heard[1].speaker
+        assert here._utterances[-1].addressee == here._utterances[1].speaker == "bob"
 
 
 class TestLines:
@@ -686,7 +700,7 @@ class TestAnything:
         chat = talk("Grace Hopper> where is the cat?", "bob> any tea?", "cyd> Grace Hopper: on the sofa")
         here = model.threader()
         assert here.place_all(chat)[2].replies_to == (0,)
-        assert here._heard[2].named == here._heard[0].speaker
+        assert here._utterances[2].addressee == here._utterances[0].speaker
 
     @pytest.mark.parametrize(
         "step", [timedelta(0), timedelta(hours=-1), timedelta(days=4000)], ids=["same", "backwards", "years"]

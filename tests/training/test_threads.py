@@ -20,9 +20,9 @@ from towhom import load
 from towhom.chat import Kind, Message
 from towhom.errors import TrainingError
 from towhom.evaluation.reply_links import LinkedLog
+from towhom.hearing.utterance import REACH, SPOKEN
 from towhom.live import Model
 from towhom.persistence import SavedModel, load_model, write_model
-from towhom.threads.hearing import REACH, SPOKEN
 from towhom.threads.network import Network
 from towhom.threads.signals import MESSAGE, MESSAGE_TIME, STRUCTURE, TIME, pair_names
 from towhom.training.threads import (
