@@ -436,7 +436,7 @@ class TestAlone:
         ("their last names somebody", [0, 0, 0, 0, 0, 1, 1]),
         ("asks anybody", [0] * 7),
         ("greets", [0, 0, 0, 0, 1, 0, 0]),  # thanks
-        ("begins like an answer", [0, 0, 0, 0, 1, 1, 1]),
+        ("begins like an answer", [0, 0, 0, 0, 0, 1, 1]),  # hm
         ("says you", [0] * 7),
         ("calls everybody", [0] * 7),
     )

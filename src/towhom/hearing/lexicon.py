@@ -24,12 +24,15 @@ class Lexicon:
     Args:
         vocabulary: All words that it knows, the most frequent first.
         limit: How many of a message it reads; None for all.
+        language: The code of the language whose endings are cut off; by default, those of English.
     """
 
-    def __init__(self, vocabulary: ModelVocabulary, limit: int | None) -> None:
+    def __init__(self, vocabulary: ModelVocabulary, limit: int | None, language: str = "") -> None:
         words = vocabulary.words
         self.ids = vocabulary.places
         self._limit = limit
+        self._language = language
+        self._foreign: dict[str, Lexicon] = {}
         self._name = self.ids.get(NAME, UNKNOWN_ID)
         # The words come in the order of their frequency: what is rare tells more.
         weights = np.log1p(np.arange(1, len(words) + 1)) / np.log1p(len(words) + 1)
@@ -53,12 +56,24 @@ class Lexicon:
     def pieces(self, words: Sequence[str], is_name: IsName) -> NDArray[np.uint32]:
         """What the words of a text are made of, names that are no words left out."""
         seen: Iterable[str] = (word for word in words[: self._limit] if word in self.ids or not is_name(word))
-        return np.array(pieces_of(seen), np.uint32)
+        return np.array(pieces_of(seen, self._language), np.uint32)
 
-    @cached_property
-    def foreign(self) -> Lexicon:
-        """A lexicon for languages of which the model knows no word."""
-        return Lexicon(ModelVocabulary((), np.zeros((1, 0), np.float32)), self._limit)
+    def foreign(self, language: str = "") -> Lexicon:
+        """A lexicon for a language of which the model knows no word.
+
+        Args:
+            language: Its code.
+        """
+        if language not in self._foreign:
+            limit = None if self._limit is None else 2 * self._limit  # words may be short
+            nothing = ModelVocabulary((), np.zeros((1, 0), np.float32))
+            self._foreign[language] = Lexicon(nothing, limit, language)
+        return self._foreign[language]
+
+    @property
+    def knows_nothing(self) -> bool:
+        """Whether it is for a language of which the model knows no word."""
+        return not self.ids
 
     @cached_property
     def fingerprint(self) -> str:
@@ -74,7 +89,7 @@ class Lexicon:
         """
         weights = np.ones(PIECE_WEIGHTS, np.float32)
         for word in function_words():
-            for piece in pieces(word):
+            for piece in pieces(word, self._language):
                 weights[piece & (PIECE_WEIGHTS - 1)] = FUNCTION_WORD
         for word, weight in reversed(self.weights.items()):
             for piece in pieces(word):

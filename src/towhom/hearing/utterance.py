@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.people import People
 from towhom.hearing.words import asks, normalized, words
+from towhom.text.pieces import PIECE_WEIGHTS
 
 SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
 """Kinds of lines that somebody says."""
@@ -34,12 +36,15 @@ _IDS = 10_000
 """So many of the last messages can be answered by their identifiers."""
 _LANGUAGES = 50
 """Messages by which the language of a room is judged."""
+_PIECES = 5000
+"""Pieces of words that are counted, in rooms of whose language the model knows no word."""
 _SAMPLED = 8
 """Later, one in so many is looked at."""
 _COMMON_WORDS = 2000
 """Whoever is called like one of a model's most frequent words is not recognised inside a text."""
 NO_TOKENS = np.zeros(0, np.int32)
 NO_PIECES = np.zeros(0, np.uint32)
+NO_WEIGHTS = np.zeros(0, np.float32)
 
 
 class Bearing(NamedTuple):
@@ -82,6 +87,8 @@ class Utterance:
     """Its words, as a model knows them."""
     pieces: NDArray[np.uint32] = field(default_factory=lambda: NO_PIECES, repr=False)
     """What its words are made of."""
+    weights: NDArray[np.float32] = field(default_factory=lambda: NO_WEIGHTS, repr=False)
+    """How much each of these tells, if another message has it, too."""
     names: tuple[str, ...] = ()
     """Words of it that may be somebody's name, each once."""
     telling: int = 0
@@ -126,7 +133,8 @@ class Utterance:
             "everybody": self.everybody, "stranger": self.stranger, "time": self.time, "id": self.id,
             "reply_to": self.reply_to, "kind": self.kind.value, "asks": self.asks, "own": self.own, "called":
             self.called, "gone": self.gone, "tokens": self.tokens.tolist(), "bearing": list(self.bearing),
-            "pieces": self.pieces.tolist(), "names": list(self.names), "telling": self.telling,
+            "pieces": self.pieces.tolist(),
+            "weights": self.weights.tolist(), "names": list(self.names), "telling": self.telling,
         }  # fmt: skip
 
     @classmethod
@@ -151,6 +159,7 @@ class Utterance:
             bearing=Bearing(*map(_flag, state["bearing"])),
             tokens=np.array(list(state["tokens"]), np.int32),
             pieces=np.array(list(state["pieces"]), np.uint32),
+            weights=np.array(list(state["weights"]), np.float32),
             names=tuple(map(_text, state["names"])),
             telling=int(state["telling"]),
             **distances,
@@ -204,6 +213,9 @@ class Ear:
         self._spoke: dict[str, int] = {}
         self._called: dict[str, int] = {}
         self._languages: Counter[str] = Counter()
+        self._pieces: Counter[int] = Counter()
+        self._weighed = 0
+        """Messages whose pieces were counted."""
 
     @property
     def language(self) -> str | None:
@@ -212,9 +224,9 @@ class Ear:
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words of the model; none in a room whose language has the same letters and other words."""
+        """The words of the model, which are English; in a room of another language, none."""
         code = self.language
-        return self._lexicon.foreign if code in LATIN[1:] else self._lexicon
+        return self._lexicon if code in (None, LATIN[0]) else self._lexicon.foreign(code)
 
     def author(self, id: str | None) -> str | None:
         """Who wrote the message with an identifier, if it is remembered."""
@@ -230,6 +242,8 @@ class Ear:
             self._languages[utterance.language] += 1
             if self._languages.total() > _LANGUAGES:
                 self._languages = Counter({code: n // 2 for code, n in self._languages.items() if n > 1})
+        if self.lexicon.knows_nothing:
+            self._count_pieces(utterance.pieces)
         self._spoke[person.id] = self.count
         for who in utterance.addressees:
             self._called[who] = self.count
@@ -279,6 +293,7 @@ class Ear:
             "bearing",
             "tokens",
             "pieces",
+            "weights",
             "names",
             "telling",
         ):
@@ -308,6 +323,8 @@ class Ear:
             "spoke": list(self._spoke.items()),
             "called": list(self._called.items()),
             "languages": dict(self._languages),
+            "pieces": list(self._pieces.items()),
+            "weighed": self._weighed,
         }
 
     def resume(self, state: dict[str, Any]) -> None:
@@ -319,6 +336,8 @@ class Ear:
         self._spoke = {_text(who): _whole(at, below=self.count) for who, at in state["spoke"]}
         self._called = {_text(who): _whole(at, below=self.count) for who, at in state["called"]}
         self._languages = Counter({_text(code): _whole(n) for code, n in state["languages"].items()})
+        self._pieces = Counter({_whole(piece): _whole(n) for piece, n in state["pieces"]})
+        self._weighed = _whole(state["weighed"])
         if not self._languages.keys() <= languages().keys():
             raise ValueError("there is a language that is not known")
 
@@ -346,6 +365,7 @@ class Ear:
         found = words(utterance.text)
         utterance.tokens = lexicon.tokens(found, is_name)
         utterance.pieces = lexicon.pieces(found, is_name)
+        utterance.weights = self._weigh(utterance.pieces, lexicon)
         different = dict.fromkeys(found)
         utterance.names = tuple(
             word
@@ -357,6 +377,22 @@ class Ear:
         utterance.bearing = _bearing(
             utterance.text, utterance.language or self.language or LATIN[0], different
         )
+
+    def _weigh(self, pieces: NDArray[np.uint32], lexicon: Lexicon) -> NDArray[np.float32]:
+        """How much pieces tell; where the model knows no word, by how common they are in the room."""
+        weights: NDArray[np.float32] = lexicon.piece_weights[pieces & np.uint32(PIECE_WEIGHTS - 1)]
+        if lexicon.knows_nothing and self._weighed:
+            times = np.array([max(self._pieces[piece], 1) for piece in pieces.tolist()], np.float64)
+            rarity = 1.0 - np.log(times) / log(self._weighed + 2)
+            weights = np.minimum(weights, rarity).astype(np.float32)
+        return weights
+
+    def _count_pieces(self, pieces: NDArray[np.uint32]) -> None:
+        self._pieces.update(pieces.tolist())
+        self._weighed += 1
+        if len(self._pieces) > _PIECES:
+            self._pieces = Counter({piece: n // 2 for piece, n in self._pieces.items() if n > 1})
+            self._weighed //= 2
 
     def _since(self, last: dict[str, int], who: str) -> int:
         distance = self.count - last.get(who, self.count)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from towhom.hearing.manners import Manner
 from towhom.hearing.utterance import Utterance
-from towhom.text.pieces import PIECE_WEIGHTS
 
 REACH = 50
 """How many messages back is looked for who may be meant."""
@@ -39,15 +38,17 @@ class Turn:
     utterance: Utterance
     embedding: Array | None = None
     """While it is in the model's context."""
-    pieces: frozenset[int] = frozenset()
-    """What its words are made of."""
+    pieces: dict[int, float] = field(default_factory=dict)
+    """What its words are made of, and how much each piece tells."""
     meant: dict[str | None, float] = field(default_factory=dict)
     """How likely it is for whom; only those who are likely."""
 
     @classmethod
     def of(cls, utterance: Utterance) -> Turn:
         """What was just heard."""
-        return cls(utterance, pieces=frozenset(utterance.pieces.tolist()))
+        return cls(
+            utterance, pieces=dict(zip(utterance.pieces.tolist(), utterance.weights.tolist(), strict=True))
+        )
 
 
 class ModelScores(NamedTuple):
@@ -218,7 +219,6 @@ def features(
     *,
     model: Mapping[str, ModelScores],
     others: Iterable[str] = (),
-    weight: NDArray[np.float32],
 ) -> Features:
     """What is known about a new message.
 
@@ -227,7 +227,6 @@ def features(
         new: The message.
         model: What the model makes of those in its context.
         others: Who else may be meant, though they have not spoken.
-        weight: (`PIECE_WEIGHTS`,) What it tells that two messages have a piece in common.
     """
     utterance = new.utterance
     about = {call.who for call in utterance.calls if call.manner is Manner.ABOUT}
@@ -236,7 +235,7 @@ def features(
         if turn.utterance.speaker == utterance.speaker:
             _look_at_mine(now, distance, turn)
         else:
-            _look_at_theirs(now, distance, turn, _shared(new, turn, weight))
+            _look_at_theirs(now, distance, turn, _shared(new, turn))
     for name in (*others, *now.mentioned, *now.called):
         if name != utterance.speaker:
             now.people.setdefault(name, Candidate(name))
@@ -249,13 +248,12 @@ def features(
     )
 
 
-def _shared(one: Turn, other: Turn, weight: NDArray[np.float32]) -> float:
+def _shared(one: Turn, other: Turn) -> float:
     """How much it tells what two messages have in common."""
-    if one.pieces.isdisjoint(other.pieces):
+    if one.pieces.keys().isdisjoint(other.pieces):
         return 0.0
-    common = np.fromiter(one.pieces & other.pieces, np.uint32)
-    weights = weight[common & np.uint32(PIECE_WEIGHTS - 1)]
-    return float(weights[weights > _TELLING].sum())
+    weights = (one.pieces[piece] for piece in one.pieces.keys() & other.pieces.keys())
+    return sum(weight for weight in weights if weight > _TELLING)
 
 
 def _look_at_mine(now: Situation, distance: int, turn: Turn) -> None:

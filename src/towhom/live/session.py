@@ -22,7 +22,7 @@ from towhom.files import atomic_file
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.people import People
 from towhom.hearing.spelling import shown_name
-from towhom.hearing.utterance import CALLED, LONGEST, NO_PIECES, NO_TOKENS, SPOKEN, Ear, Utterance
+from towhom.hearing.utterance import CALLED, LONGEST, NO_TOKENS, SPOKEN, Ear, Utterance
 from towhom.live.addressees import REACH, Features, ModelScores, Turn, features
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.questions import (
@@ -303,7 +303,7 @@ class Session:
         if len(self._past) > self.model.context:  # it has left the context
             left = self._past[-1 - self.model.context]
             left.embedding = None
-            left.utterance.tokens, left.utterance.pieces, left.utterance.names = NO_TOKENS, NO_PIECES, ()
+            left.utterance.tokens, left.utterance.names = NO_TOKENS, ()
 
     def _meet(self, newcomer: str) -> None:
         """Somebody speaks for the first time: those who called them before they did addressed them."""
@@ -313,7 +313,7 @@ class Session:
     def _refresh(self, changed: list[Utterance]) -> None:
         for turn in self._past:
             if any(turn.utterance is each for each in changed):
-                turn.embedding, turn.pieces = None, frozenset(turn.utterance.pieces.tolist())
+                turn.embedding, turn.pieces = None, Turn.of(turn.utterance).pieces
 
     def _find(self, id: str | None) -> int | None:
         """Where a message is that is remembered."""
@@ -372,7 +372,7 @@ class Session:
         model = dict(zip(ids[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
         introduced = [person.id for person in self.people.introduced]
         silent = introduced if len(introduced) <= _SILENT else ()
-        found = features(past, turn, model=model, others=silent, weight=self._ear.lexicon.piece_weights)
+        found = features(past, turn, model=model, others=silent)
         return found, self.model.rank(found, turn, model, only_other=self.people.only_other(speaker))
 
     def _ranked(
@@ -395,13 +395,7 @@ class Session:
             "vocabulary": self.model.lexicon.fingerprint,
             "ear": self._ear.state(),
             "messages": [
-                {
-                    **turn.utterance.state(),
-                    # Those of a message that has left the context are only a set.
-                    "pieces": turn.utterance.pieces.tolist() or sorted(turn.pieces),
-                    "meant": list(turn.meant.items()),
-                }
-                for turn in self._past
+                {**turn.utterance.state(), "meant": list(turn.meant.items())} for turn in self._past
             ],
             "last": None
             if self._last is None
@@ -423,7 +417,7 @@ class Session:
                 self._ear.read(said)
             turn = Turn.of(said)
             if place < first:
-                said.tokens, said.pieces, said.names = NO_TOKENS, NO_PIECES, ()
+                said.tokens, said.names = NO_TOKENS, ()
             turn.meant = {_text_or_none(id): float(p) for id, p in each["meant"]}
             self._past.append(turn)
         self._encode(list(self._past)[max(first, 0) :])

@@ -27,6 +27,7 @@ _SHORTEST, _LONGEST = 3, 7
 _EVERYWHERE = frozenset({"http", "https", "www", "com", "org", "net"})
 _SNOWBALL = {"CYRILLIC": "russian", "ARABIC": "arabic", "DEVANAGARI": "hindi", "GREEK": "greek",
              "ARMENIAN": "armenian", "TAMIL": "tamil"}  # fmt: skip
+_LATIN = {"de": "german", "es": "spanish", "pt": "portuguese", "fr": "french", "tr": "turkish"}
 _PAIRED = frozenset({"CJK", "HANGUL"})
 
 
@@ -47,8 +48,12 @@ def stem(part: str) -> str:
     return part[:_LONGEST]
 
 
-def parts(word: str) -> tuple[str, ...]:
+def parts(word: str, language: str = "") -> tuple[str, ...]:
     """The pieces of a lower-cased word, as text.
+
+    Args:
+        word: Which one.
+        language: The code of one in Latin letters whose endings are cut off; by default, those of English.
 
     >>> parts("/etc/postfix/main.cf")
     ('etc', 'postfix', 'main', 'cf')
@@ -56,15 +61,17 @@ def parts(word: str) -> tuple[str, ...]:
     ('?',)
     >>> parts("принтером"), parts("서버를"), parts("está")
     (('принтер',), ('서버', '버를'), ('esta',))
+    >>> parts("druckern", "de"), parts("impresoras", "es")
+    (('druck',), ('impres',))
     """
-    if not word.isascii():
-        return _parts_of_any_script(word)
+    if language or not word.isascii():
+        return _parts_of_any_script(word, language)
     found = _PARTS.findall(word)
     telling = [part for part in found if len(part) > 1] or found[:1] or [word]
     return tuple(stem(part) for part in telling if part not in _EVERYWHERE)[:MOST]
 
 
-def _parts_of_any_script(word: str) -> tuple[str, ...]:
+def _parts_of_any_script(word: str, language: str) -> tuple[str, ...]:
     found: list[str] = []
     letters = ""
     for character in f"{word} ":
@@ -72,18 +79,20 @@ def _parts_of_any_script(word: str) -> tuple[str, ...]:
             letters += character
             continue
         if letters:
-            found += _roots(letters)
+            found += _roots(letters, language)
         letters = ""
         if character.isdigit():
             found.append(character)
     return tuple(found)[:MOST] or (word,)
 
 
-def _roots(letters: str) -> Iterable[str]:
+def _roots(letters: str, language: str) -> Iterable[str]:
     """What is compared of a run of letters, by the script of the first."""
     script = unicodedata.name(letters[0], "").partition(" ")[0]
     if script in _PAIRED:
         return [letters[at : at + 2] for at in range(min(len(letters) - 1, MOST))] or [letters]
+    if script == "LATIN" and language in _LATIN:
+        return (_without_accents(_stemmer(_LATIN[language])(letters))[:_LONGEST],)
     if script == "LATIN":
         return (stem(_without_accents(letters)),)
     if script in _SNOWBALL:
@@ -106,11 +115,11 @@ def _stemmer(language: str) -> Callable[[str], str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def pieces(word: str) -> tuple[int, ...]:
+def pieces(word: str, language: str = "") -> tuple[int, ...]:
     """The pieces of a lower-cased word, as 32-bit hashes."""
-    return tuple(crc32(part.encode("utf-8", "replace")) for part in parts(word))
+    return tuple(crc32(part.encode("utf-8", "replace")) for part in parts(word, language))
 
 
-def pieces_of(words: Iterable[str]) -> list[int]:
+def pieces_of(words: Iterable[str], language: str = "") -> list[int]:
     """The distinct pieces of some words, in order of appearance."""
-    return list(dict.fromkeys(piece for word in words for piece in pieces(word)))
+    return list(dict.fromkeys(piece for word in words for piece in pieces(word, language)))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from towhom.chat import Kind
 from towhom.hearing.utterance import REACH, Utterance
-from towhom.text.pieces import PIECE_WEIGHTS
 
 NOBODY = -1
 STRANGER = -2
@@ -104,6 +103,8 @@ class Columns(NamedTuple):
     length: Array
     pieces: NDArray[np.uint32]
     """(L,) Of all messages, one after the other."""
+    weights: Array
+    """(L,) How much each tells."""
     offsets: Whole
     """(N + 1,) Where those of each begin."""
     parent: Whole
@@ -141,6 +142,7 @@ def columns_of(messages: Sequence[Utterance]) -> Columns:
         gone=np.array([each.gone for each in messages]),
         length=(np.log1p([len(each.tokens) for each in messages]) / 3).astype(np.float32),
         pieces=np.concatenate([each.pieces for each in messages]),
+        weights=np.concatenate([each.weights for each in messages]),
         offsets=np.cumsum([0, *(len(each.pieces) for each in messages)]),
         parent=_NONE,
         thread=_NONE,
@@ -187,13 +189,12 @@ def pair_names(likeness: int) -> tuple[str, ...]:
     return *WHO, *TURNS, *IT, *PLACE, *TIME, *WORDS, *(f"likeness {k + 1}" for k in range(likeness))
 
 
-def compare(messages: Columns, likeness: Likeness, weights: Array, first: int) -> Signals:
+def compare(messages: Columns, likeness: Likeness, first: int) -> Signals:
     """The signals of all messages from the place `first` on.
 
     Args:
         messages: At least `REACH` before the first, if there are so many.
         likeness: Of the same messages.
-        weights: (`PIECE_WEIGHTS`,) How much it tells to have a piece in common.
         first: See above.
     """
     m = messages
@@ -208,7 +209,7 @@ def compare(messages: Columns, likeness: Likeness, weights: Array, first: int) -
         np.log1p(m.own[j]) / 5, m.own[j] == 0, m.bearing[j, 0], m.bearing[j, 1],
         np.broadcast_to(np.log(np.arange(1, REACH + 1)) / 4, j.shape),
         *_gaps(m, i, j),
-        *_common(m, weights, rows),
+        *_common(m, rows),
     ]  # fmt: skip
     pairs = np.empty((*j.shape, len(columns) + likeness.heard.shape[1]), np.float32)
     for place, column in enumerate(columns):
@@ -346,10 +347,10 @@ def _alone(m: Columns, rows: Whole, older: list[Whole], last_call: Whole, conten
     return np.column_stack([*(np.asarray(each, np.float32) for each in columns), content])
 
 
-def _common(m: Columns, weights: Array, rows: Whole) -> list[NDArray[np.float64]]:
+def _common(m: Columns, rows: Whole) -> list[NDArray[np.float64]]:
     """What a message has in common with each before it: weight, cosine, rarest piece, how many."""
     count, first = len(m.speaker), int(rows[0])
-    weight = weights[m.pieces & np.uint32(PIECE_WEIGHTS - 1)].astype(np.float64)
+    weight = m.weights.astype(np.float64)
     owner = np.repeat(np.arange(count), np.diff(m.offsets))
     # From each piece to where it occurred before, and again before, as long as that is within reach.
     order = np.lexsort((owner, m.pieces))

@@ -13,7 +13,7 @@ import numpy as np
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
 from towhom.hearing.lexicon import Lexicon
-from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, REACH, SPOKEN, Ear, Utterance
+from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Ear, Utterance
 from towhom.runtime import NumpySelector
 from towhom.threads.network import Network
 from towhom.threads.signals import Array, Likeness, Sight, columns_of, compare, structure, with_threads
@@ -153,28 +153,22 @@ class Threader:
             self._compared(0)
 
     def _place(self, messages: Sequence[Message]) -> Iterator[Placed]:
-        """Place messages together, as many as do not depend on what becomes of those before them."""
         waiting: list[tuple[Message, int, Utterance | None]] = []
         for message in messages:
             line = self._lines if message.line is None else message.line
             self._lines += 1
-            lexicon, count = self._ear.lexicon, self._ear.count
-            heard = self._ear.hear(message) if message.kind in SPOKEN else None
-            # A message that is changed must be placed by then; a room that turns out to speak another
-            # language did not know it before.
-            if message.kind in _CHANGES or self._ear.lexicon is not lexicon:
-                yield from self._place_waiting(waiting, lexicon, count)
+            if message.kind in _CHANGES:  # what it changes must be placed by then
+                yield from self._place_waiting(waiting)
                 waiting = []
+            heard = self._ear.hear(message) if message.kind in SPOKEN else None
             if heard is None:
                 self._change(message)
             waiting.append((message, line, heard))
-        yield from self._place_waiting(waiting, self._ear.lexicon, self._ear.count)
+        yield from self._place_waiting(waiting)
 
-    def _place_waiting(
-        self, waiting: list[tuple[Message, int, Utterance | None]], lexicon: Lexicon, count: int
-    ) -> Iterator[Placed]:
+    def _place_waiting(self, waiting: list[tuple[Message, int, Utterance | None]]) -> Iterator[Placed]:
         spoken = [(message, line, heard) for message, line, heard in waiting if heard is not None]
-        placed = iter(self._place_heard(spoken, lexicon, count))
+        placed = iter(self._place_heard(spoken))
         for message, line, heard in waiting:
             yield Placed(message, line, (line,), line, 1.0) if heard is None else next(placed)
 
@@ -192,20 +186,18 @@ class Threader:
         if message.kind is Kind.EDIT:
             self._ear.rehear(utterance, message.text)
         else:
-            utterance.gone, utterance.tokens, utterance.pieces = True, NO_TOKENS, NO_PIECES
+            utterance.gone, utterance.tokens = True, NO_TOKENS
+            utterance.pieces, utterance.weights = NO_PIECES, NO_WEIGHTS
         self._sides = None
         self._compared(0)
 
-    def _place_heard(
-        self, new: list[tuple[Message, int, Utterance]], lexicon: Lexicon, count: int
-    ) -> list[Placed]:
-        """Where messages belong, given the words of the room and how many messages there are with them."""
+    def _place_heard(self, new: list[tuple[Message, int, Utterance]]) -> list[Placed]:
         if not new:
             return []
         first = len(self._utterances)
         self._utterances += [utterance for _, _, utterance in new]
         self._sights += [Sight() for _ in new]
-        orders = range(count - len(new), count)
+        orders = range(self._ear.count - len(new), self._ear.count)
         self._places += [_Place(order, line) for order, (_, line, _) in zip(orders, new, strict=True)]
         answered = [
             self._answered(message, place)
@@ -213,7 +205,7 @@ class Threader:
         ]
         alike = self._compared(first)
         columns = columns_of(self._utterances)
-        signals = compare(columns, alike, lexicon.piece_weights, first)
+        signals = compare(columns, alike, first)
         likely = self._networks["first"](signals)
         self._first_sight(likely, answered, first)
         more = structure(with_threads(columns, self._sights), first, likely)

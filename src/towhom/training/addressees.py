@@ -194,5 +194,5 @@ def train_ranker(
 def foreign(model: Model) -> Model:
     """The model, as it is in a room of whose language it knows no word."""
     other = copy(model)
-    other.lexicon = model.lexicon.foreign
+    other.lexicon = model.lexicon.foreign()
     return other

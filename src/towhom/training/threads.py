@@ -117,7 +117,7 @@ def collect(
         encoded = model.runtime.encode_utterances(np.concatenate(tokens), np.cumsum([0, *map(len, tokens)]))
         sides, replies = model.runtime.sides(encoded)
         alike = Likeness(sides, replies[first:], model.runtime.embedding(encoded[first:]))
-        found = compare(columns_of(messages), alike, model.lexicon.piece_weights, first)
+        found = compare(columns_of(messages), alike, first)
         parts.append(Signals(found.pairs.astype(_HALF), found.messages.astype(_HALF), found.there))
         answers.append(_answers(log, lines, first))
         counts.append(len(lines) - first)
