@@ -391,7 +391,7 @@ class TestLanguage:
         assert ear.lexicon is LEXICON
         for text in self.SAID["de"] * 4:
             hear(ear, f"ada> {text}")
-        assert ear.lexicon is LEXICON.foreign
+        assert ear.lexicon is LEXICON.foreign("de")
         assert not hear(ear, "ada> tea is open").tokens.any()
 
     def test_changes_with_the_room(self) -> None:

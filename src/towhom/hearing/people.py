@@ -278,10 +278,12 @@ class People:
                 _flag(each[key]) for key in ("bot", "introduced", "here", "spoken")
             )
             # Not by `_person`: somebody else may speak under this identifier by now.
-            person = Person(id, name, _texts(each["aliases"]), bot, introduced, here, spoken)
+            aliases, keys = _texts(each["aliases"]), _texts(each["keys"])
+            person = Person(id, name, aliases, bot, introduced, here, spoken, keys)
             self._people[id] = person
+            self._ids.update(dict.fromkeys(keys, id))
             self._spoken += person.spoken
-            self._speak_as(person, _texts(each["keys"]))
+            self._index(person)
 
     # -- inside
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from towhom.chat import Message
+from towhom.hearing.words import asks
 from towhom.live import Model, Observation, Session
 from towhom.threads import Placed, Threader
 
@@ -45,6 +46,7 @@ def observation(seen: Observation, place: Placed) -> dict[str, Any]:
         "how": seen.how.value,
         "reason": seen.reason,
         "audience": seen.audience.value,
+        "asks": asks(seen.message.text),
         "replies_to": place.replies_to,
         "thread": place.thread,
         "thread_probability": round(place.probability, _DIGITS),

@@ -263,6 +263,7 @@ class Observation(BaseModel):
     how: Literal["named", "inferred"]
     reason: str
     audience: Literal["somebody", "everybody", "nobody", "unknown"] = "unknown"
+    asks: bool = Field(False, description="Whether it is a question.")
     replies_to: list[int] = Field(description="Numbers of messages; its own if it starts a conversation.")
     thread: int = Field(description="The number of its conversation's first message.")
     thread_probability: float

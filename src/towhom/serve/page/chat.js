@@ -4,7 +4,6 @@ const SPOKEN = new Set(["message", "action", "notice"]);
 const CHANGES = new Set(["rename", "edit", "delete"]);
 const [MOST_NAME, MOST_TEXT, MOST_MENTIONS] = [200, 4000, 100];
 const COLOURS = 8;
-const QUESTION = /\?(?=$|[\s"'”’)\]!?.,:;])/;
 
 /** A conversation of two messages or more has a number and a colour; a message on its own has neither. */
 class Conversation {
@@ -103,6 +102,7 @@ export class Chat {
       addressees: observation.addressees,
       how: observation.how,
       reason: observation.reason,
+      asks: observation.asks ?? false,
       probability: likeliest.probability,
       threadProbability: observation.thread_probability,
     };
@@ -187,7 +187,7 @@ export class Chat {
       this.unanswered -= 1;
       return false;
     });
-    line.question = QUESTION.test(line.text);
+    line.question = line.seen.asks;
     if (line.question) {
       line.open = true;
       this.unanswered += 1;
