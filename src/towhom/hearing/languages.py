@@ -59,7 +59,7 @@ class Phrases:
             plain: The normalized text.
             words: Those of it.
         """
-        if any(word in self.all for word in words):
+        if not self.all.isdisjoint(words):
             return True
         if any(phrase in plain for phrase in self.several):
             return True

@@ -19,6 +19,8 @@ SET_OFF = regex.compile(r"(?:[,;:(|>]|\s-+|\.{2,})\s*$")
 """What sets a name off from the words before it."""
 _SHORTEST_GUESS = 4
 _LONGEST_LEAD = 24
+_LONGEST_TAIL = 3
+"""Characters before and after which a part of a name, or one with a typing error, may stand."""
 _CHUNK = regex.compile(r"[^\s,;:!?()<>\"|/&+\\]+")
 # The same, for texts with scripts that have no spaces: also split where scripts meet.
 _MIXED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]+|[^\s,;:!?()<>\"|/&+\\{NO_SPACES}\p{{Hangul}}]+")
@@ -45,29 +47,32 @@ class Place:
 def names_in(plain: str, people: People, weight: Callable[[str], float]) -> Iterator[Place]:
     """Where names stand, in order, none within another."""
     taken = 0
-    attached = _attached_names(plain, people) if not plain.isascii() else {}
-    pattern = _CHUNK if plain.isascii() else _MIXED
-    chunks = {found.start(): found for found in pattern.finditer(plain)}
-    front = len(plain) - len(plain.lstrip())
-    for start in sorted({front, *chunks, *attached}):
+    for start, text, attached in _chunks(plain, people):
         if start < taken:
             continue
-        if start not in chunks and start not in attached:
-            place = _long_or(plain, start, people)  # a name that begins with a sign
-            if place is not None:
-                yield place
-                taken = place.end
-            continue
-        if start in attached:
-            name = attached[start]
+        if attached:
             at = plain[start - 1 : start] == "@"
-            yield Place(start, start + len(name), people.called(name), name, at)
-            taken = start + len(name)
-            continue
-        place = _name_in(chunks[start], plain, people, weight)
+            place: Place | None = Place(start, start + len(text), people.called(text), text, at)
+        elif text.isalpha() and not people.knows(text):  # most words
+            near_an_end = start <= _LONGEST_LEAD or len(plain) - start - len(text) <= _LONGEST_TAIL
+            place = _guessed(text, start, plain, people, weight) if near_an_end else None
+        else:
+            place = _name_in(text, start, plain, people, weight)
         if place is not None:
             yield place
             taken = place.end
+
+
+def _chunks(plain: str, people: People) -> Iterator[tuple[int, str, bool]]:
+    """What stands between spaces and marks, in order; and names that are attached to other words."""
+    if plain.isascii():
+        for found in _CHUNK.finditer(plain):
+            yield found.start(), found[0], False
+        return
+    chunks = {found.start(): (found[0], False) for found in _MIXED.finditer(plain)}
+    chunks.update((start, (name, True)) for start, name in _attached_names(plain, people).items())
+    for start in sorted(chunks):
+        yield start, *chunks[start]
 
 
 def _attached_names(plain: str, people: People) -> dict[int, str]:
@@ -82,11 +87,8 @@ def _attached_names(plain: str, people: People) -> dict[int, str]:
 
 
 def _name_in(
-    chunk: regex.Match[str], plain: str, people: People, weight: Callable[[str], float]
+    text: str, start: int, plain: str, people: People, weight: Callable[[str], float]
 ) -> Place | None:
-    text, start = chunk[0], chunk.start()
-    if start > _LONGEST_LEAD and text.isalpha() and not people.knows(text) and plain[start - 1] == " ":
-        return None  # most words: plainly nobody's name
     who = people.called(text)
     if who:
         return _long_or(plain, start, people) or Place(start, start + len(text), who, text, _at(plain, start))
@@ -96,23 +98,28 @@ def _name_in(
     if long is not None:
         return long
     at = "@" in text[: len(text) - len(bare)] or _at(plain, start)
-    if bare is not text or not bare.isalnum():
-        closed = bare.rstrip(_CLOSING)
-        for word in dict.fromkeys((bare, closed, bare.partition("'")[0], bare.partition("-")[0])):
-            who = people.called(word) if word else ()
-            if who:
-                return Place(start, start + len(word), who, word, at)
-    word = bare.rstrip(_CLOSING)
-    if word[:1] in AND and people.called(word[1:]):
-        return Place(start + 1, start + len(word), people.called(word[1:]), word[1:], at)
-    if len(word) < _SHORTEST_GUESS or not (at or _is_expected(plain, start, start + len(word))):
+    closed = bare.rstrip(_CLOSING)
+    for word in dict.fromkeys((bare, closed, bare.partition("'")[0], bare.partition("-")[0])):
+        who = people.called(word) if word else ()
+        if who:
+            return Place(start, start + len(word), who, word, at)
+    if closed[:1] in AND and people.called(closed[1:]):
+        return Place(start + 1, start + len(closed), people.called(closed[1:]), closed[1:], at)
+    return _guessed(closed, start, plain, people, weight, at=at)
+
+
+def _guessed(
+    word: str, start: int, plain: str, people: People, weight: Callable[[str], float], *, at: bool = False
+) -> Place | None:
+    """Somebody who may be meant by a part of a name, or one with a typing error, where a name is likely."""
+    at, end = at or _at(plain, start), start + len(word)
+    if len(word) < _SHORTEST_GUESS or not (at or _is_expected(plain, start, end)):
         return None
-    # A prefix or a typing error is looked for only where a name is likely.
-    set_off = at or plain[start + len(word) : start + len(word) + 1] in (":", ",")
+    set_off = at or plain[end : end + 1] in (":", ",")
     if word in ordinary_words() or (weight(word) <= COMMON and not set_off):
         return None
     who = people.meant(word, slips=set_off)
-    return Place(start, start + len(word), who, word, at, loosely=True) if who else None
+    return Place(start, end, who, word, at, loosely=True) if who else None
 
 
 def _at(plain: str, start: int) -> bool:
