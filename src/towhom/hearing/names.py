@@ -115,7 +115,7 @@ def _guessed(
     at, end = at or _at(plain, start), start + len(word)
     if len(word) < _SHORTEST_GUESS or not (at or _is_expected(plain, start, end)):
         return None
-    set_off = at or plain[end : end + 1] in (":", ",")
+    set_off = at or plain[end : end + 1] in (":", ",") or SET_OFF.search(plain, 0, start) is not None
     if word in ordinary_words() or (weight(word) <= COMMON and not set_off):
         return None
     who = people.meant(word, slips=set_off)
