@@ -185,6 +185,13 @@ class TestMeant:
         assert people.meant(typed) == ("hermesbot",)
         assert people.meant(typed, slips=False) == ()
 
+    @settings(max_examples=300, deadline=None)
+    @given(st.text("abc", min_size=6, max_size=8), st.text("abc", min_size=6, max_size=8))
+    def test_as_slips_say(self, typed: str, name: str) -> None:
+        people = People()
+        people.hear(name)
+        assert (people.meant(typed) == (name,)) == (one_slip(typed, name) or name.startswith(typed))
+
     @pytest.mark.parametrize("typed", ["hxrmxsbot", "hermesbxx", "ada", "adb"])
     def test_too_many_errors_or_too_short(self, typed: str) -> None:
         people = People()
@@ -406,7 +413,12 @@ class TestOddNames:
         assert found(people, "robo") == "Ｒｏｂｏ"
 
     def test_folded(self) -> None:
-        assert [folded(name) for name in ("josé", "алёна", "ada", "łukasz")] == ["jose", "алена", "ada", "łukasz"]
+        assert [folded(name) for name in ("josé", "алёна", "ada", "łukasz")] == [
+            "jose",
+            "алена",
+            "ada",
+            "łukasz",
+        ]
 
 
 class TestState:
@@ -416,14 +428,25 @@ class TestState:
         other = People()
         other.resume(json.loads(json.dumps(people.state())))
         assert other.state() == people.state()
-        for index in ("_ids", "_exact", "_loose", "_first_words", "_attached", "_sorted", "_parts", "_spoken"):
+        for index in (
+            "_ids",
+            "_exact",
+            "_loose",
+            "_first_words",
+            "_attached",
+            "_sorted",
+            "_parts",
+            "_spoken",
+        ):
             assert getattr(other, index) == getattr(people, index), index
 
     @settings(max_examples=100, deadline=None)
     @given(st.data())
     def test_of_anything_that_happens(self, data: st.DataObject) -> None:
         """What is looked up is the same as if only the result were known."""
-        names = st.sampled_from(("ada", "bob", "Ada", "Ada L.", "Ada L. B.", "bob_", "李雷", "", "a|b", "José"))
+        names = st.sampled_from(
+            ("ada", "bob", "Ada", "Ada L.", "Ada L. B.", "bob_", "李雷", "", "a|b", "José")
+        )
         people = People()
         for _ in range(data.draw(st.integers(0, 12))):
             one, other = data.draw(names), data.draw(names)
@@ -440,7 +463,11 @@ class TestState:
         again.resume(json.loads(json.dumps(people.state())))
         assert again.state() == people.state()
         assert again._ids == people._ids
-        assert (again._sorted, again._parts, again._attached) == (people._sorted, people._parts, people._attached)
+        assert (again._sorted, again._parts, again._attached) == (
+            people._sorted,
+            people._parts,
+            people._attached,
+        )
         for index in ("_exact", "_loose", "_first_words"):
             ours, theirs = getattr(people, index), getattr(again, index)
             assert {key: set(value) for key, value in ours.items()} == {

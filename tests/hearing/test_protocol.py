@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from towhom.hearing.protocol import choose_addressee, prefix_pattern, resolve_addressees
 from towhom.chat import Kind, Message
+from towhom.hearing.protocol import choose_addressee, prefix_pattern, resolve_addressees
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -93,7 +93,9 @@ class TestCalls:
         found = hear(ear, "dee> bob: the tea of bob, and of BOB")
         assert [call.who for call in found.calls] == ["bob"]
 
-    @pytest.mark.parametrize("name", ["fay|afk", "a\\b", "c++", "[x]", "ada:bob", "R&D", "Ann (work)", "(", "^_^"])
+    @pytest.mark.parametrize(
+        "name", ["fay|afk", "a\\b", "c++", "[x]", "ada:bob", "R&D", "Ann (work)", "(", "^_^"]
+    )
     def test_names_with_signs(self, ear: Ear, name: str) -> None:
         ear.hear(Message(name, "milk"))
         found = ear.hear(Message("bob", f"{name}: the door"))
@@ -123,7 +125,12 @@ class TestWhatThePlatformSays:
         ear.hear(Message("bob", "milk", id="7"))
         found = ear.hear(Message("ada", "the tea", reply_to="7"))
         assert found.calls == (("bob", Manner.REPLY, SURE[Manner.REPLY]),)
-        assert (found.reply_to, ear.author("7"), ear.author("8"), ear.author(None)) == ("7", "bob", None, None)
+        assert (found.reply_to, ear.author("7"), ear.author("8"), ear.author(None)) == (
+            "7",
+            "bob",
+            None,
+            None,
+        )
 
     def test_a_reply_to_oneself_or_to_nothing(self, ear: Ear) -> None:
         ear.hear(Message("ada", "milk", id="7"))
@@ -218,7 +225,8 @@ class TestDistances:
 
 class TestWhatItIs:
     @pytest.mark.parametrize(
-        ("text", "asks"), [("tea?", True), ("tea ?", True), ("茶？", True), ("tea", False), ("a.org/?x=1", False)]
+        ("text", "asks"),
+        [("tea?", True), ("tea ?", True), ("茶？", True), ("tea", False), ("a.org/?x=1", False)],
     )
     def test_question(self, ear: Ear, text: str, asks: bool) -> None:
         assert hear(ear, f"ada> {text}").asks is asks
@@ -326,7 +334,11 @@ class TestHearingAgain:
         assert [each.addressee for each in earlier] == [None, None, None]
         ear.hear(Message("zoe", "yes"))
         assert ear.meet("zoe", earlier) == earlier[:1]
-        assert (earlier[0].addressee, earlier[0].text, earlier[0].stranger) == ("zoe", "are you there?", False)
+        assert (earlier[0].addressee, earlier[0].text, earlier[0].stranger) == (
+            "zoe",
+            "are you there?",
+            False,
+        )
         assert earlier[2].addressee is None
 
 
@@ -369,7 +381,7 @@ class TestMemory:
 
 
 class TestLanguage:
-    SAID = {
+    SAID: ClassVar = {
         "de": ("wer kommt heute mit ins kino?", "ich bin nicht da", "das ist schade, und morgen?"),
         "es": ("¿quién viene hoy al cine?", "yo no puedo, pero mañana sí", "qué pena, hasta mañana"),
         "en": ("who is coming to the cinema today?", "i am not there", "that is a pity, and tomorrow?"),

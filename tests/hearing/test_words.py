@@ -33,7 +33,15 @@ class TestScripts:
         assert words(text) == tokens
 
     @pytest.mark.parametrize(
-        "text", ["打印机坏了吗", "我们明天去看电影", "服务器为什么又重启了", "ปิดเครื่องแล้วเปิดใหม่", "วันนี้ไปดูหนังไหม", "今日は映画を見に行きますか"]
+        "text",
+        [
+            "打印机坏了吗",
+            "我们明天去看电影",
+            "服务器为什么又重启了",
+            "ปิดเครื่องแล้วเปิดใหม่",
+            "วันนี้ไปดูหนังไหม",
+            "今日は映画を見に行きますか",
+        ],
     )
     def test_without_spaces_are_cut(self, text: str) -> None:
         """Into several parts, of which nothing is lost."""

@@ -22,7 +22,6 @@ from towhom.live.addressees import (
     Turn,
     features,
 )
-from towhom.text.pieces import PIECE_WEIGHTS
 
 
 def said(
@@ -33,14 +32,17 @@ def said(
     about: tuple[str, ...] = (),
     time: float | None = None,
     meant: dict[str | None, float] | None = None,
-    pieces: tuple[int, ...] = (),
+    pieces: dict[int, float] | None = None,
     **others: Any,
 ) -> Turn:
-    manners = ((addressee,) if addressee else (), Manner.FRONT), (mentions, Manner.INSIDE), (about, Manner.ABOUT)
+    manners = (
+        ((addressee,) if addressee else (), Manner.FRONT),
+        (mentions, Manner.INSIDE),
+        (about, Manner.ABOUT),
+    )
     calls = tuple(Call(who, manner, SURE[manner]) for whose, manner in manners for who in whose)
-    utterance = Utterance(speaker, "", calls, time=time, pieces=np.array(pieces, np.uint32), **others)
-    turn = Turn.of(utterance)
-    turn.meant = meant or {}
+    turn = Turn.of(Utterance(speaker, "", calls, time=time, **others))
+    turn.meant, turn.pieces = meant or {}, pieces or {}
     return turn
 
 
@@ -50,12 +52,8 @@ def known(
     *,
     model: dict[str, ModelScores] | None = None,
     others: tuple[str, ...] = (),
-    weight: dict[int, float] | None = None,
 ) -> Features:
-    weights = np.ones(PIECE_WEIGHTS, np.float32)
-    for piece, worth in (weight or {}).items():
-        weights[piece] = worth
-    return features(past, new, model=model or {}, others=others, weight=weights)
+    return features(past, new, model=model or {}, others=others)
 
 
 def of(found: Features, name: str, feature: str) -> float:
@@ -118,8 +116,12 @@ class TestFeatures:
 
     def test_what_is_common(self) -> None:
         """The pieces 1 and 2, of which the first tells less; 3 tells nothing."""
-        past = [said("bob", pieces=(1, 2)), said("cyd", pieces=(3, 4)), said("bob", pieces=(4,))]
-        found = known(past, said("ada", pieces=(1, 2, 3)), weight={1: 0.5, 3: 0.3})
+        past = [
+            said("bob", pieces={1: 1.0, 2: 1.0}),
+            said("cyd", pieces={3: 1.0, 4: 1.0}),
+            said("bob", pieces={4: 1.0}),
+        ]
+        found = known(past, said("ada", pieces={1: 0.5, 2: 1.0, 3: 0.3}))
         assert of(found, "cyd", "in common") == 0
         assert of(found, "bob", "in common") == pytest.approx((1 - np.exp(-1.5)) * np.exp(-3 / 20))
         assert of(found, "bob", "in common, last message") == 0

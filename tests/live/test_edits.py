@@ -104,7 +104,9 @@ class TestEdit:
 
     def test_of_what_is_forgotten(self, session: Session) -> None:
         talk(session, *["ada> milk"] * REACH)
-        assert session.observe(edit("4", "cyd: tea")).reason == "the message that it changes is not remembered"
+        assert (
+            session.observe(edit("4", "cyd: tea")).reason == "the message that it changes is not remembered"
+        )
 
     def test_a_reply_stays_one(self, session: Session) -> None:
         session.observe(Message("ada", "no", id="5", reply_to="3"))
@@ -153,7 +155,9 @@ class TestDelete:
             ours, theirs = deleted.rank_addressees("ada", text), direct.rank_addressees("ada", text)
             assert by_name(ours) == pytest.approx(by_name(theirs), abs=1e-6)
         ours_, theirs_ = deleted.select("ada", ["tea", "milk"]), direct.select("ada", ["tea", "milk"])
-        assert [each.probability for each in ours_] == pytest.approx([each.probability for each in theirs_], abs=1e-6)
+        assert [each.probability for each in ours_] == pytest.approx(
+            [each.probability for each in theirs_], abs=1e-6
+        )
 
     def test_a_reply_to_it_is_for_who_wrote_it(self, session: Session) -> None:
         session.observe(delete("3", "cyd"))

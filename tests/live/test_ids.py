@@ -51,7 +51,11 @@ class TestWholeNumbers:
 
     def test_replies(self, session: Session) -> None:
         found = session.observe(message(18, "no", reply_to=1))
-        assert (found.addressee, found.how, found.reason) == ("Ann", How.NAMED, "Bob replies to a message of Ann")
+        assert (found.addressee, found.how, found.reason) == (
+            "Ann",
+            How.NAMED,
+            "Bob replies to a message of Ann",
+        )
 
     def test_mentions_and_addressees(self, session: Session) -> None:
         found = session.observe(message(18, "no", mentions=(17, 19)))
@@ -91,7 +95,11 @@ class TestRenames:
         assert found.reason == "18 is called Robert from now on"
         for name in ("robert", "bob"):
             found = session.observe(message(17, f"{name}: tea"))
-            assert (found.addressee, found.addressees[0].id, found.reason) == ("Robert", "18", "Ann names Robert")
+            assert (found.addressee, found.addressees[0].id, found.reason) == (
+                "Robert",
+                "18",
+                "Ann names Robert",
+            )
         assert session.is_for("Robert")
         assert session.is_for("Bob")
 

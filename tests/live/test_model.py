@@ -144,7 +144,16 @@ class TestPairProbabilities:
 
 class TestNoTorch:
     @pytest.mark.parametrize(
-        "module", ["live", "live.model", "live.session", "hearing.people", "hearing.utterance", "threads", "live.addressees"]
+        "module",
+        [
+            "live",
+            "live.model",
+            "live.session",
+            "hearing.people",
+            "hearing.utterance",
+            "threads",
+            "live.addressees",
+        ],
     )
     def test_modules(self, module: str) -> None:
         assert "torch" not in loaded_by(f"import towhom.{module}")

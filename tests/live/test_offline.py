@@ -178,8 +178,7 @@ def assert_same_pairs(found: list[Selection], scores: Scores, rule: Rule, names:
 
 @pytest.fixture
 def strictly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions hear no more than the labels of a corpus say, since its protocol knows one manner of calling; and
-    they look at the letters of drafts no more than the model does."""
+    """Sessions know no more than a corpus: one manner of calling, and what the model makes of drafts."""
     monkeypatch.setattr(utterance, "listen", lambda *args, **options: Calls())
     monkeypatch.setattr(
         "towhom.live.session.likeness_by_letters",

@@ -308,7 +308,12 @@ class TestExactly:
         [
             {
                 "messages": [],
-                "last": {"addressees": [[None, 1.0, None]], "how": "inferred", "reason": "", "audience": "nobody"},
+                "last": {
+                    "addressees": [[None, 1.0, None]],
+                    "how": "inferred",
+                    "reason": "",
+                    "audience": "nobody",
+                },
             },
             {"messages": [{**SAID, "speaker": ["x"]}]},
             {"messages": [{**SAID, "time": "x"}]},

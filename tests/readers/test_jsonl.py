@@ -45,7 +45,7 @@ def test_messages(reading: Reading) -> None:
         ("17", "not a JSON object"),
         ('{"text": "hi"}', '"speaker" is missing or not a string'),
         ('{"speaker": "ada", "text": 1}', '"text" is missing or not a string'),
-        ('{"speaker": "ada", "text": "", "id": [1]}', '"id" is not a string'),
+        ('{"speaker": "ada", "text": "", "id": [1]}', '"id" is [1], neither a string nor a whole number'),
         ('{"speaker": "ada", "text": "", "kind": "x"}', "\"kind\" is 'x'; known are message, action"),
         ('{"speaker": "ada", "text": "", "time": "x"}', "\"time\" is 'x', not a date and time like"),
     ],

@@ -25,7 +25,7 @@ any_text = st.text(st.characters(exclude_categories=()))  # halves of surrogate 
         ("a/b", ["a"]),
         ("3", ["3"]),
         ("2.6.32", ["32"]),
-        ("größer", ["größ"]),
+        ("größer", ["groß"]),
         ("установить", ["установ"]),
         ("安装", ["安装"]),
     ],
@@ -88,7 +88,7 @@ def test_hashes_are_the_same_everywhere() -> None:
     assert pieces("postfix") == (1_949_467_004,)
     assert pieces("/etc/postfix") == (pieces("etc")[0], 1_949_467_004)
     assert pieces("?") == (1_684_325_040,)
-    assert pieces("größer") == (40_756_476,)
+    assert pieces("größer") == (4_025_135_634,)
 
 
 def test_each_once_in_order() -> None:
@@ -100,8 +100,10 @@ def test_each_once_in_order() -> None:
 def test_any_word(word: str) -> None:
     found = parts(word)
     assert len(found) <= MOST
-    assert all(len(part) <= 7 or part == word for part in found)
-    assert all(part in word for part in found)
+    if word.isascii():
+        assert all(len(part) <= 7 or part == word for part in found)
+        assert all(part in word for part in found)
+    assert all(found) or not word
     assert len(pieces(word)) == len(found)
     assert all(0 <= piece < 1 << 32 for piece in pieces(word))
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.threads.chats import START, busy_chat, talk, unnumbered
 from towhom.chat import Kind, Message
+from towhom.hearing.utterance import SPOKEN
 from towhom.threads import Placed
 from towhom.threads.baselines import BASELINES, place_by_rule
-from towhom.hearing.utterance import SPOKEN
 
 CHAT = talk(
     "ada> is the kettle on?",  # 0

@@ -114,8 +114,11 @@ class TestDeletions:
         assert 0 not in found.replies_to
 
     def test_the_only_message(self, small: Model) -> None:
-        found = small.threader().place_all([Message("ada", "tea", id="1"), delete("1"), Message("bob", "milk")])
-        assert (found[-1].starts, found[-1].probability) == (True, pytest.approx(1.0))
+        found = small.threader().place_all(
+            [Message("ada", "tea", id="1"), delete("1"), Message("bob", "milk")]
+        )
+        assert found[-1].starts
+        assert found[-1].probability == pytest.approx(1.0)
 
     def test_far_away(self, small: Model) -> None:
         here = small.threader()
@@ -127,7 +130,9 @@ class TestDeletions:
     def test_said_again(self, small: Model) -> None:
         """With the same identifier, it can be answered."""
         chat = [Message("ada", "tea", id="1"), delete("1"), Message("ada", "tea", id="1")]
-        assert small.threader().place_all([*chat, Message("bob", "milk", reply_to="1")])[-1].replies_to == (2,)
+        assert small.threader().place_all([*chat, Message("bob", "milk", reply_to="1")])[-1].replies_to == (
+            2,
+        )
 
 
 class TestTheSame:
@@ -156,7 +161,10 @@ class TestTheSame:
         )  # fmt: skip
         random = Random(1)
         chat = [Message(random.choice(PEOPLE), random.choice(texts)) for _ in range(120)]
-        chat += [Message(random.choice(PEOPLE), "the kettle is open and i think it is not my tea") for _ in range(80)]
+        chat += [
+            Message(random.choice(PEOPLE), "the kettle is open and i think it is not my tea")
+            for _ in range(80)
+        ]
         here = small.threader()
         found = [each for start in range(0, 200, size) for each in here.place_all(chat[start : start + size])]
         assert_same(found, small.threader().place_all(chat))

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tests.threads.conftest import CONTENT, LIKENESS, Weights, random_weights, small_model
 from towhom import load
 from towhom.errors import ModelFormatError
+from towhom.hearing.utterance import REACH
 from towhom.live import Model
 from towhom.persistence import load_model, write_model
-from towhom.hearing.utterance import REACH
 from towhom.threads.network import STAGES, Network, load_networks
 from towhom.threads.signals import MESSAGE, MESSAGE_TIME, STRUCTURE, Signals, pair_names
 from towhom.training.threads import _Trained

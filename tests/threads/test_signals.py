@@ -86,7 +86,7 @@ def nothing_alike(count: int, first: int = 0, *, kinds: int = 0, content: int = 
 
 
 def compared(messages: list[Utterance], first: int = 0) -> Signals:
-    return compare(columns_of(messages), nothing_alike(len(messages), first), LEXICON.piece_weights, first)
+    return compare(columns_of(messages), nothing_alike(len(messages), first), first)
 
 
 def of_pairs(found: Signals, name: str) -> dict[tuple[int, int], float]:
@@ -128,7 +128,7 @@ class TestShape:
 
     def test_as_many_as_there_are_names(self) -> None:
         messages = heard(KITCHEN)
-        found = compare(columns_of(messages), nothing_alike(7, kinds=2, content=3), LEXICON.piece_weights, 0)
+        found = compare(columns_of(messages), nothing_alike(7, kinds=2, content=3), 0)
         assert found.pairs.shape == (7, REACH, len(pair_names(2)))
         assert found.messages.shape == (7, len(MESSAGE) + len(MESSAGE_TIME) + 3)
         likely = np.full((7, REACH + 1), 0.5, np.float32)
@@ -148,7 +148,9 @@ class TestShape:
         found = compared(messages)
         assert not found.pairs[~found.there].any()
         likely = np.full((7, REACH + 1), 0.5, np.float32)
-        assert not structure(with_threads(columns_of(messages), alone(messages)), 0, likely)[~found.there].any()
+        assert not structure(with_threads(columns_of(messages), alone(messages)), 0, likely)[
+            ~found.there
+        ].any()
 
     def test_in_32_bits(self) -> None:
         found = compared(heard(KITCHEN, minutes=MINUTES))
@@ -330,19 +332,19 @@ WORTH = {"tea": 0.5, "milk": 0.25, "door": 0.75, "kettle": 1.0, "open": 0.125}
 
 
 class TestWords:
-    @pytest.fixture
-    def weights(self) -> NDArray[np.float32]:
+    @staticmethod
+    def weighed(lines: Sequence[str]) -> list[Utterance]:
         """So much is it worth to have these words in common."""
-        weights = np.zeros(PIECE_WEIGHTS, np.float32)
-        for word, weight in WORTH.items():
-            (piece,) = pieces(word)
-            weights[piece & (PIECE_WEIGHTS - 1)] = weight
-        return weights
+        worth = {piece: weight for word, weight in WORTH.items() for piece in pieces(word)}
+        messages = heard(lines)
+        for each in messages:
+            each.weights = np.array([worth.get(piece, 0.0) for piece in each.pieces.tolist()], np.float32)
+        return messages
 
-    def test_by_hand(self, weights: NDArray[np.float32]) -> None:
+    def test_by_hand(self) -> None:
         """The third has tea and milk in common with the first, tea and door with the second."""
-        messages = heard(["ada> tea milk kettle", "bob> door tea open", "cyd> milk door tea"])
-        found = compare(columns_of(messages), nothing_alike(3), weights, 0)
+        messages = self.weighed(["ada> tea milk kettle", "bob> door tea open", "cyd> milk door tea"])
+        found = compare(columns_of(messages), nothing_alike(3), 0)
         sums = [1.75, 1.375, 1.5]
         common = {(1, 0): 0.5, (2, 0): 0.75, (2, 1): 1.25}
         assert of_pairs(found, "common weight") == pytest.approx({p: log1p(w) for p, w in common.items()})
@@ -354,9 +356,9 @@ class TestWords:
             {(1, 0): log1p(1), (2, 0): log1p(2), (2, 1): log1p(2)}
         )
 
-    def test_a_word_counts_once(self, weights: NDArray[np.float32]) -> None:
-        messages = heard(["ada> tea tea tea", "bob> tea tea"])
-        found = compare(columns_of(messages), nothing_alike(2), weights, 0)
+    def test_a_word_counts_once(self) -> None:
+        messages = self.weighed(["ada> tea tea tea", "bob> tea tea"])
+        found = compare(columns_of(messages), nothing_alike(2), 0)
         assert of_pairs(found, "common pieces")[1, 0] == pytest.approx(log1p(1))
         assert of_pairs(found, "cosine of pieces")[1, 0] == pytest.approx(1)
 
@@ -400,7 +402,7 @@ class TestLikeness:
         answers = random.normal(size=(count - first, 2, 3)).astype(np.float32)
         content = random.normal(size=(count - first, 4)).astype(np.float32)
         messages = heard(["ada> tea"] * count)
-        found = compare(columns_of(messages), Likeness(sides, answers, content), LEXICON.piece_weights, first)
+        found = compare(columns_of(messages), Likeness(sides, answers, content), first)
         for row in range(count - first):
             for back in range(min(REACH, first + row)):
                 expected = (sides[first + row - 1 - back] * answers[row]).sum(axis=1)
@@ -562,7 +564,9 @@ class TestStructure:
         """ada goes on with what she said, and goes on again."""
         messages = heard(["ada> tea", "ada> milk", "ada> the door"])
         sights = answering(messages, [(1, 0)])
-        found = structure(with_threads(columns_of(messages), sights), 0, np.full((3, REACH + 1), 0.1, np.float32))
+        found = structure(
+            with_threads(columns_of(messages), sights), 0, np.full((3, REACH + 1), 0.1, np.float32)
+        )
         column = by_pair(found[..., STRUCTURE.index("answers the speaker")], compared(messages).there)
         assert true_of(column) == set()
 
@@ -570,7 +574,9 @@ class TestStructure:
         """It counts when it was answered first."""
         messages = heard(["ada> tea", "bob> tea", "cyd> tea", "dee> tea"])
         sights = answering(messages, [(1, 0), (3, 0)])
-        found = structure(with_threads(columns_of(messages), sights), 0, np.full((4, REACH + 1), 0.1, np.float32))
+        found = structure(
+            with_threads(columns_of(messages), sights), 0, np.full((4, REACH + 1), 0.1, np.float32)
+        )
         column = by_pair(found[..., STRUCTURE.index("answered")], compared(messages).there)
         assert true_of(column) == {(2, 0), (3, 0)}
 
@@ -580,7 +586,9 @@ class TestStructure:
         sights = alone(messages)
         for each in sights:
             each.starts(50)
-        found = structure(with_threads(columns_of(messages), sights), 0, np.full((3, REACH + 1), 0.1, np.float32))
+        found = structure(
+            with_threads(columns_of(messages), sights), 0, np.full((3, REACH + 1), 0.1, np.float32)
+        )
         column = by_pair(found[..., STRUCTURE.index("messages")], compared(messages).there)
         assert column[2, 0] == pytest.approx(log1p(2) / 3)
 
@@ -675,5 +683,7 @@ class TestPartByPart:
             assert_allclose(found.pairs, signals.pairs[start:stop], atol=1e-6)
             assert_allclose(found.messages, signals.messages[start:stop], atol=1e-6)
             assert_array_equal(found.there, signals.there[start:stop])
-            theirs = structure(with_threads(columns_of(part), sights[begin:stop]), start - begin, likely[start:stop])
+            theirs = structure(
+                with_threads(columns_of(part), sights[begin:stop]), start - begin, likely[start:stop]
+            )
             assert_allclose(theirs, conversations[start:stop], atol=1e-6)

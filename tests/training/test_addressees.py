@@ -20,6 +20,7 @@ from towhom.live import Model
 from towhom.live.addressees import AddresseeRanker
 from towhom.live.calibration import Calibration
 from towhom.persistence import SavedModel, load_model, write_model
+from towhom.training import addressees as module
 from towhom.training.addressees import (
     Example,
     RankerConfig,
@@ -29,6 +30,7 @@ from towhom.training.addressees import (
     fit,
     train_ranker,
 )
+from towhom.training.dressing import small_rooms
 
 PEOPLE = ("ada", "bob", "cyd", "dee", "eve")
 QUICK = RankerConfig(hidden=8, rounds=1, epochs=150, learning_rate=0.02)
@@ -203,7 +205,12 @@ class TestTrainRanker:
         assert trained.weights is calibrated.weights
         assert done == ["log1", "log2"] * 2
 
-    def test_later_rounds_see_what_earlier_ones_said(self, saved: SavedModel) -> None:
+    def test_later_rounds_see_what_earlier_ones_said(
+        self, saved: SavedModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Rooms are dressed anew in each round, and other logs are foreign; here, all rounds have the same.
+        monkeypatch.setattr(module, "small_rooms", lambda log, seed: small_rooms(log))
+        monkeypatch.setattr(module, "_FOREIGN", 1)
         logs = [log(1, lag=2, lines=60)]
         once = train_ranker(saved, logs, QUICK)
         twice = train_ranker(saved, logs, replace(QUICK, rounds=2))

@@ -11,9 +11,8 @@ from numpy.testing import assert_array_equal
 from tests.models.chats import Said, word_vectors, write_corpus
 from towhom.chat import Kind, Message
 from towhom.corpus import Corpus, Split
-from towhom.text.vocabulary import NAME
 from towhom.evaluation.reply_links import LinkedLog, read_linked_logs
-from towhom.text.vocabulary import ModelVocabulary
+from towhom.text.vocabulary import NAME, ModelVocabulary
 from towhom.training import privacy
 from towhom.training.privacy import without_names
 

@@ -25,6 +25,8 @@ from towhom.live import Model
 from towhom.persistence import SavedModel, load_model, write_model
 from towhom.threads.network import Network
 from towhom.threads.signals import MESSAGE, MESSAGE_TIME, STRUCTURE, TIME, pair_names
+from towhom.training.addressees import foreign
+from towhom.training.dressing import small_rooms
 from towhom.training.threads import (
     Examples,
     ThreadsConfig,
@@ -394,7 +396,8 @@ class TestCrossFitted:
         assert_array_equal(ours[examples.chat != 1], theirs[examples.chat != 1])
 
     def test_learns(self, examples: Examples) -> None:
-        assert likely_truth(cross_fitted(examples, QUICK), examples) > 0.8
+        config = replace(QUICK, epochs=2 * QUICK.epochs)
+        assert likely_truth(cross_fitted(examples, config), examples) > 0.8
 
     def test_more_parts_than_chats(self, examples: Examples) -> None:
         config = replace(QUICK, epochs=1)
@@ -437,7 +440,11 @@ class TestTrainThreads:
 
     def test_the_second_stage_sees_what_the_first_says_of_unseen_chats(self, model: Model) -> None:
         logs, config = [log(1, lines=40), log(2, lines=40)], replace(QUICK, epochs=2)
-        found = collect(model, logs)
+        rooms = [room for each in logs for room in small_rooms(each)]
+        assert len(rooms) > 2
+        found = collect(model, [*logs, *rooms[::2]])
+        found = found.joined(collect(foreign(model), [logs[0], *rooms[1::2]]))
+        assert len(found.heard) == len(logs) + len(rooms) + 1
         expected = fit(with_structure(found, cross_fitted(found, config)), every(found), config)
         trained = train_threads(model.saved, logs, config)
         for name, value in trained.thread_weights["second"].items():

@@ -50,9 +50,12 @@ def names_in(plain: str, people: People, weight: Callable[[str], float]) -> Iter
     for start, text, attached in _chunks(plain, people):
         if start < taken:
             continue
-        if attached:
+        place = _long_name(plain, start, people) if people.has_long_names else None
+        if place is not None or not text:
+            pass
+        elif attached:
             at = plain[start - 1 : start] == "@"
-            place: Place | None = Place(start, start + len(text), people.called(text), text, at)
+            place = Place(start, start + len(text), people.called(text), text, at)
         elif text.isalpha() and not people.knows(text):  # most words
             near_an_end = start <= _LONGEST_LEAD or len(plain) - start - len(text) <= _LONGEST_TAIL
             place = _guessed(text, start, plain, people, weight) if near_an_end else None
@@ -65,6 +68,9 @@ def names_in(plain: str, people: People, weight: Callable[[str], float]) -> Iter
 
 def _chunks(plain: str, people: People) -> Iterator[tuple[int, str, bool]]:
     """What stands between spaces and marks, in order; and names that are attached to other words."""
+    front = len(plain) - len(plain.lstrip())
+    if plain[front : front + 1] and not plain[front].isalnum():
+        yield front, "", False  # a name may begin with a sign
     if plain.isascii():
         for found in _CHUNK.finditer(plain):
             yield found.start(), found[0], False
@@ -91,10 +97,10 @@ def _name_in(
 ) -> Place | None:
     who = people.called(text)
     if who:
-        return _long_or(plain, start, people) or Place(start, start + len(text), who, text, _at(plain, start))
+        return Place(start, start + len(text), who, text, _at(plain, start))
     bare = text.lstrip(_OPENING) if text[0] in _OPENING else text
     start += len(text) - len(bare)
-    long = _long_or(plain, start, people)
+    long = _long_name(plain, start, people) if people.has_long_names else None
     if long is not None:
         return long
     at = "@" in text[: len(text) - len(bare)] or _at(plain, start)
@@ -136,10 +142,8 @@ def _is_expected(plain: str, start: int, end: int) -> bool:
     )
 
 
-def _long_or(plain: str, start: int, people: People) -> Place | None:
-    """A name of several words that begins there."""
-    if not people.has_long_names:
-        return None
+def _long_name(plain: str, start: int, people: People) -> Place | None:
+    """A name of several words, or with signs in it, that begins there."""
     first = _FIRST_WORD.match(plain, start)
     if first is None:
         return None

@@ -222,7 +222,10 @@ class People:
                 found.update(self._exact.get(self._sorted[at], ()))
                 at += 1
         if slips and not found and len(name) >= _SHORTEST_TYPED:
-            for known in self._sorted:
+            # One error leaves the first two letters or the last two as they are.
+            head, tail = name[:2], name[-2:]
+            near = [known for known in self._sorted if known.endswith(tail) or known.startswith(head)]
+            for known in near:
                 if abs(len(known) - len(name)) <= 1 and one_slip(name, known):
                     found.update(self._exact[known])
         return tuple(found) if len(found) == 1 else ()

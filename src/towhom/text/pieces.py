@@ -61,8 +61,8 @@ def parts(word: str, language: str = "") -> tuple[str, ...]:
     ('?',)
     >>> parts("принтером"), parts("서버를"), parts("está")
     (('принтер',), ('서버', '버를'), ('esta',))
-    >>> parts("druckern", "de"), parts("impresoras", "es")
-    (('druck',), ('impres',))
+    >>> parts("druckern", "de"), parts("impresora", "es")
+    (('druck',), ('impreso',))
     """
     if language or not word.isascii():
         return _parts_of_any_script(word, language)
