@@ -27,11 +27,20 @@ from towhom.persistence import check_replaceable
     "--dev-links", type=click.Path(exists=True, path_type=Path), required=True,
     help="The same, to calibrate `observe` and to measure.",
 )  # fmt: skip
+@click.option("--keep-ranker", is_flag=True, help="Keep the ranker of addressees of a packaged MODEL.")
 @click.option("--about", default="", help="What the card says about the data: where it is from, its licence.")
 @click.option("--seed", default=0, show_default=True, help="For all that is random.")
 @click.option("--force", is_flag=True, help="Replace a model that is there already.")
 def package(
-    model: Path, out: Path, folder: Path, links: Path, dev_links: Path, about: str, seed: int, force: bool
+    model: Path,
+    out: Path,
+    folder: Path,
+    links: Path,
+    dev_links: Path,
+    keep_ranker: bool,
+    about: str,
+    seed: int,
+    force: bool,
 ) -> None:
     """Make of a trained MODEL one to run live, in the folder OUT: `towhom.load(OUT)`.
 
@@ -53,18 +62,18 @@ def package(
         list(track(read_linked_logs(path), f"reading {path}", console=console, transient=True))
         for path in (links, dev_links)
     )
-    done = 0
+    done, total = 0, 0 if keep_ranker else config.rounds * len(train)
 
     def progress(name: str) -> None:
         nonlocal done
         done += 1
-        if done > config.rounds * len(train):
+        if done > total:
             console.print(name, markup=False)
-        elif done % 50 == 0 or done == config.rounds * len(train):
-            console.print(f"followed {done:,} of {config.rounds * len(train):,} chats", markup=False)
+        elif done % 50 == 0 or done == total:
+            console.print(f"followed {done:,} of {total:,} chats", markup=False)
 
     measured = make_package(
-        model, out, corpus=Corpus(folder), train=train, dev=dev, config=config,
+        model, out, corpus=Corpus(folder), train=train, dev=dev, config=config, keep_ranker=keep_ranker,
         data=(links, dev_links), about=about, progress=progress,
     )  # fmt: skip
     for size, result in measured["select"].items():

@@ -279,9 +279,15 @@ class Ear:
         self.read(utterance)
         return utterance
 
-    def rehear(self, utterance: Utterance, text: str) -> None:
-        """Hear again what was said, since it was changed, or since somebody is known by now."""
-        message = Message(utterance.speaker, text, reply_to=utterance.reply_to)
+    def rehear(self, utterance: Utterance, text: str, mentions: tuple[str, ...] = ()) -> None:
+        """Hear again what was said, since it was changed, or since somebody is known by now.
+
+        Args:
+            utterance: What was said.
+            text: What it says now.
+            mentions: Those whom the platform marks in it now.
+        """
+        message = Message(utterance.speaker, text, reply_to=utterance.reply_to, mentions=mentions)
         given = tuple(call for call in utterance.calls if call.manner is Manner.GIVEN)
         new = self.imagine(message)
         utterance.hear_calls(given or new.calls)

@@ -140,7 +140,8 @@ class Session:
         """
         with self._lock:
             if self._last is None:
-                return Verdict(False, 0.0, "nothing has been said yet")
+                reason = "the last message was taken back" if self._past else "nothing has been said yet"
+                return Verdict(False, 0.0, reason)
             person = self.people.find(str(name))
             id = str(name) if person is None else person.id
             last = self._last
@@ -327,7 +328,7 @@ class Session:
             return _no_message(message, "the message that it changes is not remembered")
         turn = self._past[at]
         said = turn.utterance
-        self._ear.rehear(said, message.text)
+        self._ear.rehear(said, message.text, message.mentions)
         self._refresh([said])
         past = list(self._past)[:at]
         changed = replace(message, speaker=said.speaker, addressee=None, reply_to=said.reply_to)

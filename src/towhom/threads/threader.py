@@ -184,7 +184,7 @@ class Threader:
             return
         utterance = self._utterances[place.order - first]
         if message.kind is Kind.EDIT:
-            self._ear.rehear(utterance, message.text)
+            self._ear.rehear(utterance, message.text, message.mentions)
         else:
             utterance.gone, utterance.tokens = True, NO_TOKENS
             utterance.pieces, utterance.weights = NO_PIECES, NO_WEIGHTS

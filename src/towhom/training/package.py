@@ -41,6 +41,7 @@ def make_package(
     train: list[LinkedLog],
     dev: list[LinkedLog],
     config: RankerConfig,
+    keep_ranker: bool = False,
     data: Iterable[Path] = (),
     about: str = "",
     progress: Callable[[str], None] = lambda name: None,
@@ -54,6 +55,8 @@ def make_package(
         train: Chats with reply links, for the ranker of addressees and the networks of threads.
         dev: More of them, to calibrate it and to measure.
         config: How the ranker is trained.
+        keep_ranker: Whether the ranker of addressees that the model has stays: only the networks of threads
+            are trained.
         data: What the record calls the chats.
         about: What the card says about the data.
         progress: Called with the name of each chat that was followed.
@@ -66,9 +69,12 @@ def make_package(
     before = load_model(model)
     saved = compacted(replace(before, vocabulary=without_names(before.vocabulary, corpus, [*train, *dev])))
     select, calibration = _measure_select(before, saved, corpus)
-    # What it may know of addressees and threads is learned anew.
-    saved = replace(saved, live={"pairs": asdict(calibration)}, live_weights={}, thread_weights={})
-    saved = train_ranker(saved, train, config, progress=progress)
+    # What it may know of threads is learned anew, and of addressees, unless that is to stay.
+    saved = replace(saved, live={"pairs": asdict(calibration)}, thread_weights={})
+    if not keep_ranker:
+        saved = train_ranker(replace(saved, live_weights={}), train, config, progress=progress)
+    elif not saved.live_weights:
+        raise TrainingError(f"{model}: has no ranker of addressees that could stay")
     saved, unnamed_reliability = _calibrated(saved, dev)
     addressees = describe_addressees(follow_logs(follow_model(Model(saved)), dev))
     addressees["calibration_names_nobody"] = unnamed_reliability
@@ -79,7 +85,7 @@ def make_package(
         **saved.training,
         "package": {
             **circumstances(),
-            "ranker": asdict(config),
+            **({"ranker_of": before.training.get("package")} if keep_ranker else {"ranker": asdict(config)}),
             "threads_training": asdict(ThreadsConfig(seed=config.seed)),
             "corpus": corpus.manifest["hash"],
             "links": [{"messages": len(_truths(logs))} for logs in (train, dev)],
