@@ -15,11 +15,11 @@ import towhom
 from tests.test_import import loaded_by
 from towhom import Message
 from towhom.chat import Kind
-from towhom.hearing.spelling import name_parts
-from towhom.text.vocabulary import NAME
 from towhom.evaluation.reply_links import LinkedLog, read_linked_logs
+from towhom.hearing.spelling import name_parts
 from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.text.tokenizer import tokenize
+from towhom.text.vocabulary import NAME
 
 FOLDER = Path(towhom.__file__).parent / "bundled"
 LOGS = Path(__file__).parents[2] / "shared" / "data" / "ubuntu-irc"

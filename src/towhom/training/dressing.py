@@ -2,7 +2,7 @@
 
 The logs are of one busy room, in which everybody writes `nick: text`. Most rooms are small, and people write
 `@nick`, `hey nick`, or no name at all. Conversations that people have drawn links in are taken out of the
-log, one to three at a time, as a room of their own; names in front are dressed in other manners, or left out.
+log, a few at a time, as a room of their own; names in front are dressed in other manners, or left out.
 In some, hours go by between two conversations.
 """
 
@@ -31,27 +31,28 @@ _MANNERS = (
 """How a name in front is written instead, and how often."""
 
 
-def small_rooms(log: LinkedLog, seed: int = 0) -> Iterator[LinkedLog]:
-    """Conversations of a log as rooms of their own, one to three at a time, some with a long pause between.
+def small_rooms(log: LinkedLog, *, seed: int = 0, most: int = 3) -> Iterator[LinkedLog]:
+    """Conversations of a log as rooms of their own, a few at a time, some with a long pause between.
 
     Args:
         log: What people have drawn links in.
         seed: For what is taken together, and how it is dressed.
+        most: How many conversations a room has at most.
     """
     random = Random(f"{seed} {log.name}")
-    rooms = _rooms(log, random)
+    rooms = _rooms(log, most, random)
     for room in rooms:
         later = next(rooms, None) if random.random() < _PAUSED else None
         yield room if later is None else _after_a_pause(room, later, random)
 
 
-def _rooms(log: LinkedLog, random: Random) -> Iterator[LinkedLog]:
+def _rooms(log: LinkedLog, most: int, random: Random) -> Iterator[LinkedLog]:
     said = {m.line: m for m in log.lines if m.line is not None and m.kind is Kind.MESSAGE}
     conversations = [sorted(part) for part in _conversations(log) if len(part) >= _SHORTEST]
     conversations.sort()
     at = 0
     while at < len(conversations):
-        count = random.randint(1, 3)
+        count = random.randint(1, most)
         lines = sorted({line for part in conversations[at : at + count] for line in part if line in said})
         at += count
         links = {

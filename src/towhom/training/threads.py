@@ -44,6 +44,8 @@ _WARM_UP = 2 * REACH
 _TIMES = slice(pair_names(0).index(TIME[0]), pair_names(0).index(TIME[0]) + len(TIME))
 _MESSAGE_TIMES = slice(len(MESSAGE), len(MESSAGE) + len(MESSAGE_TIME))
 """Signals that need times."""
+_CONVERSATIONS = 6
+"""Of a small room, at most: so many that it still matters where one starts."""
 _AT_ONCE = 1024
 _HALF = np.float16
 """Signals are kept in 16 bits: there are millions."""
@@ -292,7 +294,7 @@ def train_threads(
         progress: Called with what has been done.
     """
     model = Model(saved)
-    rooms = [room for log in logs for room in small_rooms(log)]
+    rooms = [room for log in logs for room in small_rooms(log, most=_CONVERSATIONS)]
     # Every other room, and every third chat, is one whose language the model does not know.
     own = collect(model, [*logs, *rooms[::2]])
     examples = own.joined(collect(foreign(model), [*logs[::3], *rooms[1::2]]))
