@@ -85,7 +85,7 @@ def make_package(
         **saved.training,
         "package": {
             **circumstances(),
-            **({"ranker_of": before.training.get("package")} if keep_ranker else {"ranker": asdict(config)}),
+            **(_ranker_of(before) if keep_ranker else {"ranker": asdict(config)}),
             "threads_training": asdict(ThreadsConfig(seed=config.seed)),
             "corpus": corpus.manifest["hash"],
             "links": [{"messages": len(_truths(logs))} for logs in (train, dev)],
@@ -143,6 +143,13 @@ def _calibrated(saved: SavedModel, dev: list[LinkedLog]) -> tuple[SavedModel, di
         "addressees": asdict(fit_calibration(scores, right)),
     }
     return replace(saved, live=live), reliability(cross_fitted(scores, right, documents), right)
+
+
+def _ranker_of(before: SavedModel) -> dict[str, Any]:
+    """How the ranker that stays was made."""
+    made = before.training.get("package", {})
+    told = ("commit", "date", "versions", "ranker", "corpus", "links")
+    return {"ranker": made.get("ranker"), "ranker_of": {key: made[key] for key in told if key in made}}
 
 
 def _truths(logs: list[LinkedLog]) -> list[int]:
