@@ -31,6 +31,7 @@ _SENTENCE_END = regex.compile(r"(?:[.!?;]|\n|\.{2,}|:\w+:|\p{Extended_Pictograph
 _COMMA_AFTER = regex.compile(r"\s*(?:[,;.!?)]|-+\s|$)")
 _CLAUSE_END = regex.compile(r"\s*[,.!?;)]")
 _CLOSING = regex.compile(r"^[\"')\]*_`]+(?=[\s,:;!?]|$)")
+_BRACKETS = frozenset({"()", "[]", "{}", "<>", "**", "__"})
 _LIST = regex.compile(r"\s*(?:[,/&+]\s*)?@?\s*")
 _WORD = regex.compile(r"[\p{L}\p{M}'-]+")
 _NEXT_WORD = regex.compile(r"\s*([\p{L}\p{M}']+)")
@@ -166,14 +167,14 @@ class Judge:
         )
         # Where words are not set apart, a space is a separator.
         spaced_off = not self._main.spaced and after[:1].isspace() and not around.talked_about
-        around.separated = spaced_off or _SEPARATOR.match(after) is not None
+        bracketed = plain[place.start - 1 : place.start] + plain[self._ends[last] : self._ends[last] + 1]
+        around.separated = spaced_off or bracketed in _BRACKETS or _SEPARATOR.match(after) is not None
         around.alone = MARKS.fullmatch(after) is not None
         return around
 
     def _mentioned(self, around: _Around) -> Manner:
-        if around.in_front:
-            about = around.talked_about and not around.separated and not self._you
-            return Manner.ABOUT if about and "?" not in around.after else Manner.MENTION
+        if around.in_front:  # who writes that wants them to know, whatever is said
+            return Manner.MENTION
         if around.starts_sentence or SET_OFF.search(around.before):
             return Manner.MENTION
         about = self._precedes(around.before) or (around.talked_about and not self._ends_there(around.after))

@@ -39,10 +39,10 @@ SURE: dict[Manner, float] = {
     Manner.FRONT: 0.96,
     Manner.GREETING: 0.83,
     Manner.VOCATIVE: 0.92,
-    Manner.MENTION_INSIDE: 0.88,
+    Manner.MENTION_INSIDE: 0.9,
     Manner.BARE: 0.92,
-    Manner.END: 0.88,
-    Manner.INSIDE: 0.13,
+    Manner.END: 0.9,
+    Manner.INSIDE: 0.23,
     Manner.ABOUT: 0.2,
 }
 """How often somebody who is named in a manner is meant, by human reply links of #ubuntu.
