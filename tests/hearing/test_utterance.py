@@ -15,11 +15,12 @@ from numpy.testing import assert_array_equal
 
 from tests.live.conftest import VOCABULARY
 from towhom.chat import Kind, Message
-from towhom.hearing import utterance as module
+from towhom.hearing import ear as module
+from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.people import REMEMBERED
-from towhom.hearing.utterance import LONGEST, REACH, Ear, Utterance
+from towhom.hearing.utterance import LONGEST, REACH, Utterance
 from towhom.text.pieces import pieces_of
 
 LEXICON = Lexicon(VOCABULARY, None)

@@ -20,7 +20,7 @@ from towhom.batching import NOBODY, Batcher
 from towhom.chat import Message
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, build_corpus
 from towhom.evaluation.evaluator import evaluate
-from towhom.hearing import utterance
+from towhom.hearing import ear
 from towhom.hearing.calls import Calls
 from towhom.live import Model, Selection, Session
 from towhom.persistence import SavedModel
@@ -179,7 +179,7 @@ def assert_same_pairs(found: list[Selection], scores: Scores, rule: Rule, names:
 @pytest.fixture
 def strictly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions know no more than a corpus: one manner of calling, and what the model makes of drafts."""
-    monkeypatch.setattr(utterance, "listen", lambda *args, **options: Calls())
+    monkeypatch.setattr(ear, "listen", lambda *args, **options: Calls())
     monkeypatch.setattr(
         "towhom.live.session.likeness_by_letters",
         lambda context, drafts, ids: np.zeros((len(ids), len(drafts))),

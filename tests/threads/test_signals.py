@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from tests.live.conftest import VOCABULARY
 from tests.threads.chats import START, busy_chat
 from towhom.chat import Kind, Message
+from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
-from towhom.hearing.utterance import REACH, SPOKEN, Ear, Utterance
+from towhom.hearing.utterance import REACH, SPOKEN, Utterance
 from towhom.text.pieces import PIECE_WEIGHTS, pieces
 from towhom.threads.signals import (
     MESSAGE,

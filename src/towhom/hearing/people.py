@@ -23,6 +23,7 @@ from towhom.hearing.spelling import (
     shown_name,
     visible_name,
 )
+from towhom.hearing.states import flag_of, text_of, texts_of
 from towhom.hearing.words import NO_SPACES, normalized, words
 
 REMEMBERED = 1000
@@ -276,12 +277,12 @@ class People:
     def resume(self, state: Iterable[dict[str, Any]]) -> None:
         """Go on where `state` was."""
         for each in state:
-            id, name = _text(each["id"]), _text(each["name"])
+            id, name = text_of(each["id"]), text_of(each["name"])
             bot, introduced, here, spoken = (
-                _flag(each[key]) for key in ("bot", "introduced", "here", "spoken")
+                flag_of(each[key]) for key in ("bot", "introduced", "here", "spoken")
             )
             # Not by `_person`: somebody else may speak under this identifier by now.
-            aliases, keys = _texts(each["aliases"]), _texts(each["keys"])
+            aliases, keys = texts_of(each["aliases"]), texts_of(each["keys"])
             person = Person(id, name, aliases, bot, introduced, here, spoken, keys)
             self._people[id] = person
             self._ids.update(dict.fromkeys(keys, id))
@@ -380,21 +381,3 @@ class People:
             for key in person.keys:
                 if self._ids.get(key) == person.id:
                     del self._ids[key]
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, found {value!r}")
-    return value
-
-
-def _texts(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list):
-        raise TypeError(f"expected a list, found {values!r}")
-    return tuple(map(_text, values))
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"expected true or false, found {value!r}")
-    return value

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.chat import Kind, Message, seconds_since_1970
-from towhom.hearing.calls import Call, Calls, listen
-from towhom.hearing.languages import LATIN, languages, languages_of
-from towhom.hearing.lexicon import Lexicon
-from towhom.hearing.manners import SURE, Manner
-from towhom.hearing.people import People
-from towhom.hearing.words import asks, normalized, words
-from towhom.text.pieces import PIECE_WEIGHTS
+from towhom.chat import Kind
+from towhom.hearing.calls import Call
+from towhom.hearing.manners import Manner
+from towhom.hearing.states import flag_of, text_of, whole_of
 
 SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
 """Kinds of lines that somebody says."""
@@ -28,20 +21,6 @@ LONGEST = 4000
 """Characters of a message that are read: far more than the words that a model sees."""
 CALLED = 0.5
 """Whoever is called at least so surely is taken to be addressed."""
-SHORTEST = 3
-"""Letters of a name that is recognised inside a text."""
-_TELLING = 0.4
-"""Words with less weight than this are in every other message."""
-_IDS = 10_000
-"""So many of the last messages can be answered by their identifiers."""
-_LANGUAGES = 50
-"""Messages by which the language of a room is judged."""
-_PIECES = 5000
-"""Pieces of words that are counted, in rooms of whose language the model knows no word."""
-_SAMPLED = 8
-"""Later, one in so many is looked at."""
-_COMMON_WORDS = 2000
-"""Whoever is called like one of a model's most frequent words is not recognised inside a text."""
 NO_TOKENS = np.zeros(0, np.int32)
 NO_PIECES = np.zeros(0, np.uint32)
 NO_WEIGHTS = np.zeros(0, np.float32)
@@ -131,9 +110,9 @@ class Utterance:
         return {
             "speaker": self.speaker, "text": self.text, "calls": [list(call) for call in self.calls],
             "everybody": self.everybody, "stranger": self.stranger, "time": self.time, "id": self.id,
-            "reply_to": self.reply_to, "kind": self.kind.value, "asks": self.asks, "own": self.own, "called":
-            self.called, "gone": self.gone, "tokens": self.tokens.tolist(), "bearing": list(self.bearing),
-            "pieces": self.pieces.tolist(),
+            "reply_to": self.reply_to, "kind": self.kind.value, "asks": self.asks, "own": self.own,
+            "called": self.called, "gone": self.gone, "tokens": self.tokens.tolist(),
+            "bearing": list(self.bearing), "pieces": self.pieces.tolist(),
             "weights": self.weights.tolist(), "names": list(self.names), "telling": self.telling,
         }  # fmt: skip
 
@@ -144,308 +123,30 @@ class Utterance:
         Raises:
             LookupError, TypeError, ValueError: It did not.
         """
-        distances = {name: _distance(state[name]) for name in ("own", "called")}
-        flags = {name: _flag(state[name]) for name in ("everybody", "stranger", "asks", "gone")}
+        own, called = (whole_of(state[name], below=REACH + 1) for name in ("own", "called"))
+        everybody, stranger, asks, gone = (
+            flag_of(state[name]) for name in ("everybody", "stranger", "asks", "gone")
+        )
         return cls(
-            speaker=_text(state["speaker"]),
-            text=_text(state["text"]),
+            speaker=text_of(state["speaker"]),
+            text=text_of(state["text"]),
             calls=tuple(
-                Call(_text(who), Manner(manner), float(sure)) for who, manner, sure in state["calls"]
+                Call(text_of(who), Manner(manner), float(sure)) for who, manner, sure in state["calls"]
             ),
             time=None if state["time"] is None else float(state["time"]),
-            id=None if state["id"] is None else _text(state["id"]),
-            reply_to=None if state["reply_to"] is None else _text(state["reply_to"]),
+            id=None if state["id"] is None else text_of(state["id"]),
+            reply_to=None if state["reply_to"] is None else text_of(state["reply_to"]),
             kind=Kind(state["kind"]),
-            bearing=Bearing(*map(_flag, state["bearing"])),
+            bearing=Bearing(*map(flag_of, state["bearing"])),
             tokens=np.array(list(state["tokens"]), np.int32),
             pieces=np.array(list(state["pieces"]), np.uint32),
             weights=np.array(list(state["weights"]), np.float32),
-            names=tuple(map(_text, state["names"])),
+            names=tuple(map(text_of, state["names"])),
             telling=int(state["telling"]),
-            **distances,
-            **flags,
+            own=own,
+            called=called,
+            everybody=everybody,
+            stranger=stranger,
+            asks=asks,
+            gone=gone,
         )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, found {value!r}")
-    return value
-
-
-def _flag(value: object) -> Any:
-    if not isinstance(value, bool):
-        raise TypeError(f"expected true or false, found {value!r}")
-    return value
-
-
-def _whole(value: object, *, below: int = 1 << 62) -> int:
-    if type(value) is not int or not 0 <= value < below:
-        raise ValueError(f"expected a whole number from 0 to {below - 1}, found {value!r}")
-    return value
-
-
-def _distance(value: object) -> Any:
-    if type(value) is not int or not 0 <= value <= REACH:
-        raise ValueError("there is a message that is out of reach")
-    return value
-
-
-class Ear:
-    """Hears the messages of one room. Memory is bounded.
-
-    Args:
-        lexicon: The words of the model.
-
-    >>> from towhom import load
-    >>> ear = Ear(load().lexicon)
-    >>> robo = ear.people.introduce("robo", bot=True)
-    >>> ear.hear(Message("ann", "good evening robo, is the site up?")).addressees
-    ('robo',)
-    """
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-        self.people = People()
-        self.count = 0
-        """Messages heard so far."""
-        self._authors: dict[str, str] = {}
-        self._spoke: dict[str, int] = {}
-        self._called: dict[str, int] = {}
-        self._languages: Counter[str] = Counter()
-        self._pieces: Counter[int] = Counter()
-        self._weighed = 0
-        """Messages whose pieces were counted."""
-
-    @property
-    def language(self) -> str | None:
-        """The code of the language that is spoken, as far as it was looked at."""
-        return max(self._languages, key=self._languages.__getitem__) if self._languages else None
-
-    @property
-    def lexicon(self) -> Lexicon:
-        """The words of the model, which are English; in a room of another language, none."""
-        code = self.language
-        return self._lexicon if code in (None, LATIN[0]) else self._lexicon.foreign(code)
-
-    def author(self, id: str | None) -> str | None:
-        """Who wrote the message with an identifier, if it is remembered."""
-        return None if id is None else self._authors.get(id)
-
-    def hear(self, message: Message) -> Utterance:
-        """The next message that is said; its speaker is known from now on."""
-        person = self.people.hear(message.speaker, name=message.name, bot=message.bot)
-        utterance = self.imagine(message)
-        utterance.own = self._since(self._spoke, person.id)
-        utterance.called = self._since(self._called, person.id)
-        if utterance.language is not None:
-            self._languages[utterance.language] += 1
-            if self._languages.total() > _LANGUAGES:
-                self._languages = Counter({code: n // 2 for code, n in self._languages.items() if n > 1})
-        if self.lexicon.knows_nothing:
-            self._count_pieces(utterance.pieces)
-        self._spoke[person.id] = self.count
-        for who in utterance.addressees:
-            self._called[who] = self.count
-        if message.id is not None:
-            self._authors.pop(message.id, None)
-            self._authors[message.id] = person.id
-            if len(self._authors) > _IDS:
-                del self._authors[next(iter(self._authors))]
-        self.count += 1
-        if max(len(self._spoke), len(self._called)) > 2 * (len(self.people) + REACH):
-            self._forget()
-        return utterance
-
-    def imagine(self, message: Message) -> Utterance:
-        """What would be heard of a message; nothing is remembered."""
-        speaker = self.people.id_of(message.speaker)
-        text = message.text[:LONGEST]
-        heard = self._listen(text, speaker, message)
-        calls = _with_link(heard.calls, self.author(message.reply_to), self._given(message), speaker)
-        utterance = Utterance(
-            speaker,
-            # Where the log says who it is for, their name is not in the text any more.
-            _cut(text, heard.rest if message.addressee is None else 0),
-            calls,
-            heard.everybody,
-            heard.stranger and not calls,
-            None if message.time is None else seconds_since_1970(message.time),
-            message.id,
-            message.reply_to,
-            message.kind,
-            language=heard.language,
-        )
-        self.read(utterance)
-        return utterance
-
-    def rehear(self, utterance: Utterance, text: str, mentions: tuple[str, ...] = ()) -> None:
-        """Hear again what was said, since it was changed, or since somebody is known by now.
-
-        Args:
-            utterance: What was said.
-            text: What it says now.
-            mentions: Those whom the platform marks in it now.
-        """
-        message = Message(utterance.speaker, text, reply_to=utterance.reply_to, mentions=mentions)
-        given = tuple(call for call in utterance.calls if call.manner is Manner.GIVEN)
-        new = self.imagine(message)
-        utterance.hear_calls(given or new.calls)
-        for name in (
-            "text",
-            "everybody",
-            "stranger",
-            "asks",
-            "bearing",
-            "tokens",
-            "pieces",
-            "weights",
-            "names",
-            "telling",
-        ):
-            setattr(utterance, name, getattr(new, name))
-
-    def meet(self, newcomer: str, earlier: Iterable[Utterance]) -> list[Utterance]:
-        """Hear again what named somebody in front before they were known; returns what has changed."""
-        name = normalized(self.people.name_of(newcomer))
-        changed = []
-        for utterance in earlier:
-            start = utterance.text[: len(name) + 2].lstrip(" @")
-            if utterance.addressee is None and normalized(start).startswith(name):
-                self.rehear(utterance, utterance.text)
-                changed.append(utterance)
-        return changed
-
-    def rename(self, old: str, new: str) -> bool:
-        """Somebody is called differently from now on; returns whether that could be."""
-        return self.people.rename(old, new)
-
-    def state(self) -> dict[str, Any]:
-        """What is known of people, as JSON can hold it."""
-        return {
-            "count": self.count,
-            "people": self.people.state(),
-            "authors": list(self._authors.items()),
-            "spoke": list(self._spoke.items()),
-            "called": list(self._called.items()),
-            "languages": dict(self._languages),
-            "pieces": list(self._pieces.items()),
-            "weighed": self._weighed,
-        }
-
-    def resume(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was."""
-        self.count = _whole(state["count"])
-        self.people = People()
-        self.people.resume(state["people"])
-        self._authors = {_text(id): _text(who) for id, who in state["authors"]}
-        self._spoke = {_text(who): _whole(at, below=self.count) for who, at in state["spoke"]}
-        self._called = {_text(who): _whole(at, below=self.count) for who, at in state["called"]}
-        self._languages = Counter({_text(code): _whole(n) for code, n in state["languages"].items()})
-        self._pieces = Counter({_whole(piece): _whole(n) for piece, n in state["pieces"]})
-        self._weighed = _whole(state["weighed"])
-        if not self._languages.keys() <= languages().keys():
-            raise ValueError("there is a language that is not known")
-
-    # -- inside
-
-    def _listen(self, text: str, speaker: str, message: Message) -> Calls:
-        marked = [self.people.id_of(who) for who in message.mentions]
-        heard = listen(
-            text, self.people, speaker, weight=self._lexicon.weight, marked=marked, usual=self.language
-        )
-        if heard.language is None and (self.count < _LANGUAGES or self.count % _SAMPLED == 0):
-            heard.language = languages_of(normalized(text), self.language)[0].code
-        return heard
-
-    def _given(self, message: Message) -> str | None:
-        """Whom the platform, or who wrote the log, says that a message is for."""
-        if message.addressee is None:
-            return None
-        known = self.people.find(message.addressee)
-        return message.addressee if known is None else known.id
-
-    def read(self, utterance: Utterance) -> None:
-        """Find the words of a text, as the model knows them."""
-        lexicon, is_name = self.lexicon, self.people.is_name
-        found = words(utterance.text)
-        utterance.tokens = lexicon.tokens(found, is_name)
-        utterance.pieces = lexicon.pieces(found, is_name)
-        utterance.weights = self._weigh(utterance.pieces, lexicon)
-        different = dict.fromkeys(found)
-        utterance.names = tuple(
-            word
-            for word in different
-            if len(word) >= SHORTEST and not 0 < lexicon.ids.get(word, 0) <= _COMMON_WORDS
-        )
-        utterance.telling = sum(lexicon.weight(word) > _TELLING for word in different)
-        utterance.asks = asks(utterance.text)
-        utterance.bearing = _bearing(
-            utterance.text, utterance.language or self.language or LATIN[0], different
-        )
-
-    def _weigh(self, pieces: NDArray[np.uint32], lexicon: Lexicon) -> NDArray[np.float32]:
-        """How much pieces tell; where the model knows no word, by how common they are in the room."""
-        weights: NDArray[np.float32] = lexicon.piece_weights[pieces & np.uint32(PIECE_WEIGHTS - 1)]
-        if lexicon.knows_nothing and self._weighed:
-            times = np.array([max(self._pieces[piece], 1) for piece in pieces.tolist()], np.float64)
-            rarity = 1.0 - np.log(times) / log(self._weighed + 2)
-            weights = np.minimum(weights, rarity).astype(np.float32)
-        return weights
-
-    def _count_pieces(self, pieces: NDArray[np.uint32]) -> None:
-        self._pieces.update(pieces.tolist())
-        self._weighed += 1
-        if len(self._pieces) > _PIECES:
-            self._pieces = Counter({piece: n // 2 for piece, n in self._pieces.items() if n > 1})
-            self._weighed //= 2
-
-    def _since(self, last: dict[str, int], who: str) -> int:
-        distance = self.count - last.get(who, self.count)
-        return distance if distance <= REACH else 0
-
-    def _forget(self) -> None:
-        """Those who have been silent for long."""
-        first = self.count - REACH
-        self._spoke = {who: at for who, at in self._spoke.items() if at >= first}
-        self._called = {who: at for who, at in self._called.items() if at >= first}
-
-
-def _with_link(
-    calls: Iterable[Call], author: str | None, given: str | None, speaker: str
-) -> tuple[Call, ...]:
-    """Calls of a text, and what the platform says, which is surest."""
-    found: dict[str, Call] = {}
-    for who, manner in ((given, Manner.GIVEN), (author, Manner.REPLY)):
-        if who is not None and who != speaker:
-            found.setdefault(who, Call(who, manner, SURE[manner]))
-    for call in calls:
-        found.setdefault(call.who, call)
-    return tuple(sorted(found.values(), key=lambda call: -call.sure))
-
-
-def _bearing(text: str, code: str, words: Iterable[str]) -> Bearing:
-    language, plain = languages()[code], normalized(text)
-    start = plain.lstrip()
-    return Bearing(
-        language.anybody.inside(plain, words),
-        language.greeting.starting(start) > 0,
-        language.filler.starting(start) > 0,
-        language.you.inside(plain, words),
-    )
-
-
-def _cut(text: str, rest: int) -> str:
-    """The text from where its normalized form has a place on."""
-    if not rest:
-        return text
-    if text.isascii():
-        return text[rest:]
-    front = normalized(text)[:rest].rstrip()
-    for place in range(1, len(text) + 1):
-        if normalized(text[:place]).rstrip() == front:
-            end = place
-            while end < len(text) and text[end].isspace():
-                end += 1
-            return text[end:]
-    return text

@@ -19,10 +19,11 @@ from towhom.batching import Questions
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
 from towhom.files import atomic_file
+from towhom.hearing.ear import Ear
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.people import People
 from towhom.hearing.spelling import shown_name
-from towhom.hearing.utterance import CALLED, LONGEST, NO_TOKENS, SPOKEN, Ear, Utterance
+from towhom.hearing.utterance import CALLED, LONGEST, NO_TOKENS, SPOKEN, Utterance
 from towhom.live.addressees import REACH, Features, ModelScores, Turn, features
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.questions import (

@@ -12,8 +12,9 @@ import numpy as np
 
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
+from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
-from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Ear, Utterance
+from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Utterance
 from towhom.runtime import NumpySelector
 from towhom.threads.network import Network
 from towhom.threads.signals import Array, Likeness, Sight, columns_of, compare, structure, with_threads

@@ -18,7 +18,8 @@ from torch.nn.functional import dropout, relu
 from towhom.chat import Kind
 from towhom.errors import TrainingError
 from towhom.evaluation.reply_links import LinkedLog
-from towhom.hearing.utterance import REACH, SPOKEN, Ear, Utterance
+from towhom.hearing.ear import Ear
+from towhom.hearing.utterance import REACH, SPOKEN, Utterance
 from towhom.live import Model
 from towhom.persistence import SavedModel
 from towhom.threads.network import Network

@@ -1,0 +1,31 @@
+"""What a saved state must be made of: checked where it is read."""
+
+from __future__ import annotations
+
+
+def text_of(value: object) -> str:
+    """A text, which it must be."""
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value
+
+
+def texts_of(values: object) -> tuple[str, ...]:
+    """Texts, which a list must be of."""
+    if not isinstance(values, list):
+        raise TypeError(f"expected a list, found {values!r}")
+    return tuple(map(text_of, values))
+
+
+def flag_of(value: object) -> bool:
+    """True or false, which it must be."""
+    if not isinstance(value, bool):
+        raise TypeError(f"expected true or false, found {value!r}")
+    return value
+
+
+def whole_of(value: object, *, below: int = 1 << 62) -> int:
+    """A whole number from 0 on, which it must be."""
+    if type(value) is not int or not 0 <= value < below:
+        raise ValueError(f"expected a whole number from 0 to {below - 1}, found {value!r}")
+    return value
