@@ -191,10 +191,11 @@ def test_the_sample_is_read_and_conversations_are_read_one_by_one(open_page: Ope
     page = open_page()
     page.get_by_role("button", name="Take the sample").click()
     settled(page)
-    first = page.locator("#conversation-list button").first
-    size = int(first.get_attribute("data-size") or 0)
+    # One of which all messages are on the screen: a long one is drawn in parts.
+    buttons = page.locator("#conversation-list button").all()
+    sizes = [int(button.get_attribute("data-size") or 0) for button in buttons]
+    first, size = next(pair for pair in zip(buttons, sizes, strict=True) if 2 <= pair[1] <= 20)
     number = first.get_attribute("data-conversation")
-    assert size >= 2
     first.click()
     expect(page.locator("#filter")).to_have_text(f"conversation {number}: {size} of 54")
     expect(page.locator(".message")).to_have_count(size)
