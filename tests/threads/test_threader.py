@@ -20,7 +20,7 @@ from tests.threads.conftest import small_model
 from towhom import load
 from towhom.chat import Kind, Message
 from towhom.errors import ModelFormatError, SessionError
-from towhom.hearing import utterance
+from towhom.hearing import ear
 from towhom.hearing.people import REMEMBERED
 from towhom.hearing.utterance import REACH, SPOKEN
 from towhom.live import Model
@@ -388,7 +388,7 @@ class TestMemory:
     def test_bounded(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
         """Everybody is new, calls somebody who is not there, and can be answered by an identifier."""
         monkeypatch.setattr(threader, "_IDS", 700)
-        monkeypatch.setattr(utterance, "_IDS", 700)
+        monkeypatch.setattr(ear, "_IDS", 700)
         here = model.threader()
         sizes = []
         for start in range(0, 5000, 1000):
@@ -650,14 +650,31 @@ class TestTimes:
         theirs = model.threader().place_all(chat)
         assert [each.replies_to for each in ours] == [each.replies_to for each in theirs]
 
-    @pytest.mark.parametrize(("hours", "starts"), [(0.001, False), (9, True)])
-    def test_a_night_later_nothing_goes_on(self, model: Model, hours: float, starts: bool) -> None:
-        chat = talk("ada> is the kettle on?", "bob> yes it is")
-        times = START, START + timedelta(hours=hours)
+    @staticmethod
+    def later(model: Model, text: str, hours: float) -> Placed:
+        """Something that is said so many hours after a question and its answer."""
+        chat = talk("ada> is the kettle on?", "bob> yes it is", f"cleo> {text}")
+        times = START, START + timedelta(minutes=1), START + timedelta(hours=hours)
         timed = [replace(message, time=time) for message, time in zip(chat, times, strict=True)]
-        found = model.threader().place_all(timed)[1]
-        assert found.starts == starts
-        assert found.probability > 0.9
+        return model.threader().place_all(timed)[2]
+
+    @pytest.mark.parametrize("text", ["where is the milk?", "my printer is broken"])
+    def test_a_night_later_something_else_starts(self, model: Model, text: str) -> None:
+        soon, late = self.later(model, text, 0.1), self.later(model, text, 9)
+        assert late.starts
+        assert late.probability > 0.9
+        assert not soon.starts or soon.probability < late.probability
+
+    def test_what_was_asked_may_be_answered_the_next_morning(self, model: Model) -> None:
+        chat = talk("ada> is the kettle on?", "bob> yes it is")
+        sure = []
+        for hours in (0.001, 9, 24):
+            times = START, START + timedelta(hours=hours)
+            timed = [replace(message, time=time) for message, time in zip(chat, times, strict=True)]
+            found = model.threader().place_all(timed)[1]
+            assert not found.starts
+            sure.append(found.probability)
+        assert sure == sorted(sure, reverse=True)
 
 
 class TestAnything:
