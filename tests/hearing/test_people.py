@@ -162,11 +162,13 @@ class TestCalled:
             people.hear(name)
         assert people.long_names("ada") == ["ada l. b.", "ada l."]
 
-    @pytest.mark.parametrize("name", ["fay|afk", "a\\b", "c++", "(x|y)"])
-    def test_names_with_signs_that_end_a_word(self, name: str) -> None:
+    @pytest.mark.parametrize(
+        ("name", "first"), [("fay|afk", "fay"), ("a\\b", "a"), ("c++", "c"), ("(x|y)", "")]
+    )
+    def test_names_with_signs_that_end_a_word(self, name: str, first: str) -> None:
         people = People()
         people.hear(name)
-        assert people.long_names(name) == [name]
+        assert people.long_names(first) == [name]
 
 
 class TestMeant:

@@ -20,7 +20,6 @@ from tests.threads.conftest import small_model
 from towhom import load
 from towhom.chat import Kind, Message
 from towhom.errors import ModelFormatError, SessionError
-from towhom.hearing import ear
 from towhom.hearing.people import REMEMBERED
 from towhom.hearing.utterance import REACH, SPOKEN
 from towhom.live import Model
@@ -388,7 +387,7 @@ class TestMemory:
     def test_bounded(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
         """Everybody is new, calls somebody who is not there, and can be answered by an identifier."""
         monkeypatch.setattr(threader, "_IDS", 700)
-        monkeypatch.setattr(ear, "_IDS", 700)
+        monkeypatch.setattr("towhom.hearing.ear._IDS", 700)
         here = model.threader()
         sizes = []
         for start in range(0, 5000, 1000):

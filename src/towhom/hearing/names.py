@@ -24,7 +24,6 @@ _LONGEST_TAIL = 3
 _CHUNK = regex.compile(r"[^\s,;:!?()<>\"|/&+\\]+")
 # The same, for texts with scripts that have no spaces: also split where scripts meet.
 _MIXED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]+|[^\s,;:!?()<>\"|/&+\\{NO_SPACES}\p{{Hangul}}]+")
-_FIRST_WORD = regex.compile(r"[^\s,;:!?]+")
 _REST = regex.compile(r"[\s\p{P}\p{S}]*$")
 _OPENING = "@*_~'[{(<\"#"
 _CLOSING = ".'*~-]})>\"_…"
@@ -46,21 +45,22 @@ class Place:
 
 def names_in(plain: str, people: People, weight: Callable[[str], float]) -> Iterator[Place]:
     """Where names stand, in order, none within another."""
-    taken = 0
+    taken, knows, size = 0, people.knows, len(plain)
     for start, text, attached in _chunks(plain, people):
         if start < taken:
             continue
-        place = _long_name(plain, start, people) if people.has_long_names else None
-        if place is not None or not text:
-            pass
-        elif attached:
-            at = plain[start - 1 : start] == "@"
-            place = Place(start, start + len(text), people.called(text), text, at)
-        elif text.isalpha() and not people.knows(text):  # most words
-            near_an_end = start <= _LONGEST_LEAD or len(plain) - start - len(text) <= _LONGEST_TAIL
-            place = _guessed(text, start, plain, people, weight) if near_an_end else None
+        if text.isalpha() and not attached and not knows(text):  # most words
+            end = start + len(text)
+            if start > _LONGEST_LEAD and size - end > _LONGEST_TAIL:
+                continue
+            place = _guessed(text, start, plain, people, weight)
         else:
-            place = _name_in(text, start, plain, people, weight)
+            place = _long_name(text, plain, start, people)
+            if place is None and attached:
+                at = plain[start - 1 : start] == "@"
+                place = Place(start, start + len(text), people.called(text), text, at)
+            elif place is None and text:
+                place = _name_in(text, start, plain, people, weight)
         if place is not None:
             yield place
             taken = place.end
@@ -100,9 +100,10 @@ def _name_in(
         return Place(start, start + len(text), who, text, _at(plain, start))
     bare = text.lstrip(_OPENING) if text[0] in _OPENING else text
     start += len(text) - len(bare)
-    long = _long_name(plain, start, people) if people.has_long_names else None
-    if long is not None:
-        return long
+    if bare is not text:
+        long = _long_name(bare, plain, start, people)
+        if long is not None:
+            return long
     at = "@" in text[: len(text) - len(bare)] or _at(plain, start)
     closed = bare.rstrip(_CLOSING)
     for word in dict.fromkeys((bare, closed, bare.partition("'")[0], bare.partition("-")[0])):
@@ -118,8 +119,10 @@ def _guessed(
     word: str, start: int, plain: str, people: People, weight: Callable[[str], float], *, at: bool = False
 ) -> Place | None:
     """Somebody who may be meant by a part of a name, or one with a typing error, where a name is likely."""
+    if len(word) < _SHORTEST_GUESS:
+        return None
     at, end = at or _at(plain, start), start + len(word)
-    if len(word) < _SHORTEST_GUESS or not (at or _is_expected(plain, start, end)):
+    if not (at or _is_expected(plain, start, end)):
         return None
     set_off = at or plain[end : end + 1] in (":", ",") or SET_OFF.search(plain, 0, start) is not None
     if word in ordinary_words() or (weight(word) <= COMMON and not set_off):
@@ -142,12 +145,9 @@ def _is_expected(plain: str, start: int, end: int) -> bool:
     )
 
 
-def _long_name(plain: str, start: int, people: People) -> Place | None:
+def _long_name(first: str, plain: str, start: int, people: People) -> Place | None:
     """A name of several words, or with signs in it, that begins there."""
-    first = _FIRST_WORD.match(plain, start)
-    if first is None:
-        return None
-    for name in people.long_names(first[0]):
+    for name in people.long_names(first):
         end = start + len(name)
         if plain.startswith(name, start) and not plain[end : end + 1].isalnum():
             return Place(start, end, people.called(name), name, _at(plain, start))

@@ -37,9 +37,8 @@ _MOST_KEYS = 20
 """Earlier names of one person that are remembered."""
 _ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 """Scripts in which a name may have a word directly before or after it."""
-_BREAKS = regex.compile(r"[,;:!?()<>\"|/&+\\]")
-"""Signs that end a word, and are in some names: `fay|afk`, `c++`."""
-_FIRST_WORD = regex.compile(r"[^\s,;:!?]+")
+FIRST_CHUNK = regex.compile(r"[^\s,;:!?()<>\"|/&+\\]*")
+"""What stands before a space or a sign that ends a word; `fay` of `fay|afk`."""
 
 
 @dataclass(slots=True)
@@ -334,12 +333,11 @@ class People:
             forms = short_forms(plain)
             for loose in forms:
                 self._set(self._loose, loose, person.id, forget=forget)
-            several = plain.split()
-            first = _FIRST_WORD.match(plain)
-            long = first is not None and (len(several) > 1 or _BREAKS.search(plain) is not None)
-            if first is not None and long and not (forget and plain in self._exact):  # of another, it stays
-                self._set(self._first_words, first[0], plain, forget=forget)
-                self._first_words.get(first[0], []).sort(key=len, reverse=True)
+            first = FIRST_CHUNK.match(plain)
+            start = first[0] if first else ""
+            if len(start) < len(plain) and not (forget and plain in self._exact):  # of another, it stays
+                self._set(self._first_words, start, plain, forget=forget)
+                self._first_words.get(start, []).sort(key=len, reverse=True)
             for form in (plain, *forms):
                 if not form.isascii() and _ATTACHED.search(form):
                     self._count(self._attached, form, forget=forget)
