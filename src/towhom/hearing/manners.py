@@ -42,7 +42,7 @@ SURE: dict[Manner, float] = {
     Manner.MENTION_INSIDE: 0.9,
     Manner.BARE: 0.92,
     Manner.END: 0.9,
-    Manner.INSIDE: 0.21,
+    Manner.INSIDE: 0.22,
     Manner.ABOUT: 0.21,
 }
 """How often somebody who is named in a manner is meant, by human reply links of #ubuntu.
