@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 import towhom
-from tests.hearing.case_files import mistakes_in, read_cases
+from tests.hearing.case_files import FOLDER, mistakes_in, read_cases
 
 LEAST = 0.95
 LEAST_OF_A_KIND = 0.9
@@ -29,6 +29,13 @@ def by(attribute: str) -> dict[str, list[int]]:
     for number, case in enumerate(CASES):
         found[getattr(case, attribute)].append(number)
     return found
+
+
+def test_cases_that_were_not_tuned_on() -> None:
+    cases = read_cases(FOLDER.parent / "tried_once")
+    found = [str(case) for case in cases if mistakes_in(case, towhom.load())]
+    assert len(cases) == 150
+    assert len(found) <= (1 - LEAST) * len(cases), found
 
 
 def test_there_are_many() -> None:
