@@ -31,8 +31,8 @@ def by(attribute: str) -> dict[str, list[int]]:
     return found
 
 
-def test_cases_that_were_not_tuned_on() -> None:
-    cases = read_cases(FOLDER.parent / "tried_once")
+def test_cases_that_were_kept_aside() -> None:
+    cases = read_cases(FOLDER.parent / "kept_aside")
     found = [str(case) for case in cases if mistakes_in(case, towhom.load())]
     assert len(cases) == 150
     assert len(found) <= (1 - LEAST) * len(cases), found
