@@ -160,17 +160,27 @@ class Judge:
             ordinary=any(self._is_ordinary(each.word) for each in self._places[first : last + 1]),
             filler=self._is_filler(place.word), after_a_call=after_a_call, several=last > first,
         )  # fmt: skip
-        following = after.lstrip(" \t")
-        around.third = max(each.third.starting(following) for each in self.languages)
-        around.request = max(
-            max(each.request.starting(following), each.you.starting(following)) for each in self.languages
-        )
+        around.third, around.request = self._follows(after.lstrip(" \t"))
         # Where words are not set apart, a space is a separator.
         spaced_off = not self._main.spaced and after[:1].isspace() and not around.talked_about
         bracketed = plain[place.start - 1 : place.start] + plain[self._ends[last] : self._ends[last] + 1]
         around.separated = spaced_off or bracketed in _BRACKETS or _SEPARATOR.match(after) is not None
         around.alone = MARKS.fullmatch(after) is not None
         return around
+
+    def _follows(self, following: str) -> tuple[int, int]:
+        """How long a phrase follows that talks about somebody, and how long one that asks them.
+
+        By the likeliest language that has either: `was` is a verb in English and a question in German.
+        """
+        for language in self.languages:
+            third = language.third.starting(following)
+            request = max(language.request.starting(following), language.you.starting(following))
+            if "?" in following:
+                request = max(request, language.inverted.starting(following))
+            if third or request:
+                return third, request
+        return 0, 0
 
     def _mentioned(self, around: _Around) -> Manner:
         if around.in_front:  # who writes that wants them to know, whatever is said

@@ -26,7 +26,7 @@ _SCRIPTS = {
 }
 _SCRIPT = regex.compile("|".join(f"(?P<{language}>{script})" for language, script in _SCRIPTS.items()))
 _WORD = regex.compile(r"[\p{L}\p{M}']+")
-_PLAIN = 1.5
+_PLAIN = 2.0
 """Words of a language that make it plain."""
 _ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 _UNSPACED = frozenset({"ja", "zh", "th"})
@@ -106,6 +106,7 @@ class Language:
     everybody: Phrases
     anybody: Phrases
     joins: Phrases
+    inverted: Phrases
     about: Phrases
     asks: Phrases
     common: frozenset[str]
@@ -130,12 +131,20 @@ def _language(code: str, lists: dict[str, list[str]]) -> Language:
             "everybody", "anybody", "about", "asks",
         )
     }  # fmt: skip
-    joins = Phrases(lists["and"], spaced=spaced)
+    joins, inverted = (Phrases(lists.get(kind, ()), spaced=spaced) for kind in ("and", "inverted"))
     common, who, not_asked, not_third = (
         frozenset(lists.get(kind, ())) for kind in ("common", "who", "not_asked", "not_third")
     )
     return Language(
-        code, spaced, joins=joins, common=common, who=who, not_asked=not_asked, not_third=not_third, **kinds
+        code,
+        spaced,
+        joins=joins,
+        inverted=inverted,
+        common=common,
+        who=who,
+        not_asked=not_asked,
+        not_third=not_third,
+        **kinds,
     )
 
 
@@ -225,5 +234,6 @@ def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
     if usual in LATIN and (not chosen or counts[usual] >= best - 0.5):
         chosen = [usual, *(code for code in chosen if code != usual)]
     if not chosen or (best < _PLAIN and LATIN[0] not in chosen):
-        chosen.append(LATIN[0])
+        # Half a word more than English has is no reason to think of another language first.
+        chosen.insert(0 if best - counts[LATIN[0]] <= 0.5 and usual is None else len(chosen), LATIN[0])
     return tuple(known[code] for code in chosen)
