@@ -439,7 +439,7 @@ class TestTrainThreads:
         assert done == ["collected the messages", "trained the first stage", "trained the second stage"]
 
     def test_the_second_stage_sees_what_the_first_says_of_unseen_chats(self, model: Model) -> None:
-        logs, config = [log(1, lines=40), log(2, lines=40)], replace(QUICK, epochs=2)
+        logs, config = [log(1, lines=90), log(2, lines=90)], replace(QUICK, epochs=2)
         rooms = [room for each in logs for room in small_rooms(each, most=6)]
         assert len(rooms) > 2
         found = collect(model, [*logs, *rooms[::2]])
