@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from tests.models.chats import WORDS, Said, word_vectors, write_corpus
 from tests.models.rooms import KNOWN_WORD, PEOPLE, places, room, write_rooms
-from towhom.batching import COMMON_WORDS, ELSEWHERE, NOBODY, Batcher, Letters, Questions
+from towhom.batching import ELSEWHERE, NOBODY, Batcher, Letters, Questions
 from towhom.corpus import Corpus, Split
+from towhom.hearing.lexicon import COMMON_WORDS
 from towhom.text.pieces import pieces
 from towhom.text.vocabulary import ModelVocabulary
 

@@ -18,6 +18,7 @@ from towhom.corpus import Corpus
 from towhom.corpus.mentions import MOST as MOST_MENTIONS
 from towhom.corpus.mentions import Mentions
 from towhom.corpus.vocabulary import NAME_ID, SPECIAL
+from towhom.hearing.lexicon import COMMON_WORDS
 from towhom.text.pieces import MOST as MOST_PIECES
 from towhom.text.pieces import pieces
 
@@ -25,8 +26,6 @@ NOBODY = -1
 """No message, no addressee, or somebody who is not among the participants."""
 ELSEWHERE = -2
 """Somebody who is named and has spoken, but is not among the participants."""
-COMMON_WORDS = 2000
-"""Whoever is called like one of a model's most frequent words is not recognised inside a text."""
 
 
 @dataclass(frozen=True)

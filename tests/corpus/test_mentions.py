@@ -10,8 +10,9 @@ import pytest
 
 from tests.models.chats import Said, write_corpus
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, build_corpus
-from towhom.corpus.mentions import MOST, SHORTEST, Mentions
+from towhom.corpus.mentions import MOST, Mentions
 from towhom.corpus.vocabulary import SPECIAL
+from towhom.hearing.lexicon import SHORTEST
 from towhom.text.vocabulary import NAME
 
 NAME_ID = SPECIAL.index(NAME)

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from towhom.corpus.store import Corpus
 from towhom.corpus.vocabulary import NAME_ID
+from towhom.hearing.lexicon import SHORTEST
 from towhom.text.tokenizer import tokenize
 
 MOST = 2
 """People named in one utterance who count: the first of those who have spoken by the time of the question."""
 _KEPT = 4
-SHORTEST = 3
-"""Letters of a name that is recognised inside a text."""
 
 
 class Mentions:

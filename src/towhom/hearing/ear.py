@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from towhom.chat import Message, seconds_since_1970
 from towhom.hearing.calls import Call, Calls, listen
 from towhom.hearing.languages import LATIN, languages, languages_of
-from towhom.hearing.lexicon import Lexicon
+from towhom.hearing.lexicon import COMMON_WORDS, SHORTEST, Lexicon
 from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.people import People
 from towhom.hearing.states import text_of, whole_of
@@ -21,8 +21,6 @@ from towhom.hearing.utterance import LONGEST, REACH, Bearing, Utterance
 from towhom.hearing.words import asks, normalized, words
 from towhom.text.pieces import PIECE_WEIGHTS
 
-SHORTEST = 3
-"""Letters of a name that is recognised inside a text."""
 _TELLING = 0.4
 """Words with less weight than this are in every other message."""
 _IDS = 10_000
@@ -33,8 +31,6 @@ _PIECES = 5000
 """Pieces of words that are counted, in rooms of whose language the model knows no word."""
 _SAMPLED = 8
 """Later, one in so many is looked at."""
-_COMMON_WORDS = 2000
-"""Whoever is called like one of a model's most frequent words is not recognised inside a text."""
 
 
 class Ear:
@@ -222,7 +218,7 @@ class Ear:
         utterance.names = tuple(
             word
             for word in different
-            if len(word) >= SHORTEST and not 0 < lexicon.ids.get(word, 0) <= _COMMON_WORDS
+            if len(word) >= SHORTEST and not 0 < lexicon.ids.get(word, 0) <= COMMON_WORDS
         )
         utterance.telling = sum(lexicon.weight(word) > _TELLING for word in different)
         utterance.asks = asks(utterance.text)

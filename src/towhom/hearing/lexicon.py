@@ -14,6 +14,10 @@ from towhom.text.pieces import PIECE_WEIGHTS, pieces, pieces_of
 from towhom.text.vocabulary import NAME, UNKNOWN_ID, ModelVocabulary
 
 IsName = Callable[[str], bool]
+SHORTEST = 3
+"""Letters of a name that is recognised inside a text."""
+COMMON_WORDS = 2000
+"""Whoever is called like one of a model's most frequent words is not recognised inside a text."""
 FUNCTION_WORD = 0.25
 """How much a word tells that every text of its language has."""
 
