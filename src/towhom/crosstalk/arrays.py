@@ -1,0 +1,90 @@
+"""The few operations by which the formulas of Crosstalk are written once, for NumPy and for torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = Mapping[str, Any]
+"""By name: NumPy arrays to run, tensors of torch to train."""
+
+
+class Arrays(Protocol):
+    """What a library of arrays must do; everything else is operators."""
+
+    def relu(self, x: Any) -> Any:
+        """Negative numbers as 0; x may be overwritten."""
+
+    def tanh(self, x: Any) -> Any:
+        """The hyperbolic tangent."""
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """Side by side, along the last dimension."""
+
+    def norm(self, x: Any) -> Any:
+        """The length along the last dimension, which stays."""
+
+    def most(self, x: Any) -> Any:
+        """(R, D, H) -> (R, H) The largest."""
+
+    def bags(self, vectors: Any, weights: Any, tokens: Any, offsets: Any) -> Any:
+        """(U, D) The weighed sum of each utterance's vectors."""
+
+    def take(self, x: Any, places: Any) -> Any:
+        """The rows at some places."""
+
+    def like(self, x: NDArray[Any], other: Any) -> Any:
+        """Numbers or flags as another's."""
+
+    def thin(self, x: Any) -> Any:
+        """In training, with some numbers left out; else as it is."""
+
+
+class _NumPy:
+    """Runs a model."""
+
+    def relu(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.maximum(x, 0.0, out=x)
+
+    def tanh(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.tanh(x)
+
+    def join(self, parts: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        return np.concatenate(parts, axis=-1)
+
+    def norm(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        result: NDArray[np.float32] = np.sqrt((x * x).sum(axis=-1, keepdims=True))
+        return result
+
+    def most(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        result: NDArray[np.float32] = x.max(axis=1)
+        return result
+
+    def bags(
+        self,
+        vectors: NDArray[np.float32],
+        weights: NDArray[np.float32],
+        tokens: NDArray[np.integer[Any]],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.float32]:
+        result = np.zeros((len(offsets) - 1, vectors.shape[1]), np.float32)
+        some = np.flatnonzero(np.diff(offsets))
+        if len(some):
+            weighed = vectors[tokens] * weights[tokens][:, None]
+            result[some] = np.add.reduceat(weighed, offsets[:-1][some], axis=0)
+        return result
+
+    def take(self, x: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
+        return x[places]
+
+    def like(self, x: NDArray[Any], other: NDArray[np.float32]) -> NDArray[np.float32]:
+        return x.astype(other.dtype, copy=False)
+
+    def thin(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return x
+
+
+NUMPY: Arrays = _NumPy()

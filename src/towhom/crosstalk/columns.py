@@ -1,0 +1,103 @@
+"""Messages as columns: what a new message is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.chat import Kind
+from towhom.hearing.utterance import Utterance
+
+NOBODY = -1
+STRANGER = -2
+"""Somebody is called who is not known."""
+MENTIONS = 3
+"""People named in a text, besides who is called first, who count."""
+
+Array = NDArray[np.float32]
+Whole = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class Columns(NamedTuple):
+    """N messages, the earliest first. People are numbers that mean nothing elsewhere."""
+
+    speaker: Whole
+    named: Whole
+    """Who is called; `NOBODY`, `STRANGER`."""
+    mentions: Whole
+    """(N, `MENTIONS`) Others who are named."""
+    time: NDArray[np.float64]
+    """Seconds; NaN if it is not known."""
+    own: Whole
+    """How many messages ago the speaker spoke, 0 if not within reach."""
+    called: Whole
+    """How many messages ago the speaker was called, 0 if not within reach."""
+    asks: Flags
+    command: Flags
+    action: Flags
+    bearing: Flags
+    """(N, 4) See `Bearing`."""
+    everybody: Flags
+    gone: Flags
+    """Whether they were taken back, so that nothing answers them."""
+    length: Array
+    """Of the text, on a scale of logarithms."""
+    pieces: NDArray[np.uint32]
+    """(L,) Of all messages, one after the other."""
+    weights: Array
+    """(L,) How much each tells."""
+    offsets: Whole
+    """(N + 1,) Where those of each begin."""
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.speaker)
+
+    def part(self, first: int) -> Columns:
+        """The messages from one on."""
+        start = self.offsets[first]
+        of_pieces = {"pieces": self.pieces[start:], "weights": self.weights[start:]}
+        rest = {name: getattr(self, name)[first:] for name in self._fields if name not in of_pieces}
+        return Columns(**{**rest, **of_pieces, "offsets": rest["offsets"] - start})
+
+
+class Numbers(dict[str, int]):
+    """People by number, in the order in which they came up."""
+
+    def __missing__(self, who: str) -> int:
+        number = self[who] = len(self)
+        return number
+
+
+def columns_of(messages: Sequence[Utterance], numbers: Numbers) -> Columns:
+    """Columns of some messages; who is not among the numbers yet is added."""
+    named, mentions = [], []
+    for message in messages:
+        to = message.addressee
+        named.append(STRANGER if message.stranger else NOBODY if to is None else numbers[to])
+        others = [numbers[who] for who in (*message.addressees[1:], *message.mentions)[:MENTIONS]]
+        mentions.append(others + [NOBODY] * (MENTIONS - len(others)))
+    lengths = [len(message.tokens) for message in messages]
+    return Columns(
+        speaker=np.array([numbers[message.speaker] for message in messages], np.int64),
+        named=np.array(named, np.int64),
+        mentions=np.array(mentions, np.int64).reshape(-1, MENTIONS),
+        time=np.array([np.nan if message.time is None else message.time for message in messages], np.float64),
+        own=np.array([message.own for message in messages], np.int64),
+        called=np.array([message.called for message in messages], np.int64),
+        asks=np.array([message.asks for message in messages], bool),
+        command=np.array([message.command for message in messages], bool),
+        action=np.array([message.kind is not Kind.MESSAGE for message in messages], bool),
+        bearing=np.array([message.bearing for message in messages], bool).reshape(-1, 4),
+        everybody=np.array([message.everybody for message in messages], bool),
+        gone=np.array([message.gone for message in messages], bool),
+        length=(np.log1p(lengths) / 3).astype(np.float32),
+        pieces=np.concatenate([np.empty(0, np.uint32), *(message.pieces for message in messages)]),
+        weights=np.concatenate([np.empty(0, np.float32), *(message.weights for message in messages)]),
+        offsets=np.cumsum([0, *(len(message.pieces) for message in messages)]),
+    )

@@ -1,0 +1,183 @@
+"""Crosstalk: for every message, which of those before it it answers, and whether it starts something.
+
+Everything else that anybody asks is a sum or a maximum over these probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.crosstalk import network, words
+from towhom.crosstalk.columns import NOBODY, Array, Columns, Numbers, Whole, columns_of
+from towhom.crosstalk.signals import Signals, compare
+from towhom.crosstalk.structure import Sights, look_again
+from towhom.hearing.utterance import REACH, Utterance
+
+
+class Texts(NamedTuple):
+    """What N messages say."""
+
+    state: Array
+    answers: Array
+    heard: Array
+    as_answer: Array
+    as_heard: Array
+
+    def after(self, others: Texts) -> Texts:
+        """These, after others."""
+        return Texts(*(np.concatenate(parts) for parts in zip(others, self, strict=True)))
+
+    def at(self, places: Whole) -> Texts:
+        """Some of them."""
+        return Texts(*(part[places] for part in self))
+
+    def last(self, count: int) -> Texts:
+        """So many of them; copies, since a view would keep the others alive."""
+        return Texts(*(part[len(part) - count :].copy() for part in self))
+
+
+class Mind:
+    """What a model knows. It does not change, and can be shared by any number of threads.
+
+    Args:
+        weights: By the names in `words.shapes` and `network.shapes`.
+    """
+
+    def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        self._w = {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}
+
+    def read(self, messages: Sequence[Utterance]) -> Texts:
+        """What messages say."""
+        tokens = [message.tokens for message in messages]
+        offsets = np.cumsum([0, *map(len, tokens)])
+        return self.texts(*words.encode(self._w, np.concatenate([np.empty(0, np.int32), *tokens]), offsets))
+
+    def texts(self, state: Array, answers: Array, heard: Array) -> Texts:
+        """What messages say, given how they were encoded."""
+        return Texts(state, answers, heard, *network.says(self._w, state))
+
+    def first_look(
+        self, past: Columns, new: Columns, at: Whole, said: Texts, drafts: Texts
+    ) -> tuple[Signals, Array, Array]:
+        """What is seen of some messages; (R, `REACH`, cells); (R, `REACH` + 1) energies.
+
+        Args:
+            past: See `signals.compare`.
+            new: See there.
+            at: See there.
+            said: What the messages of the past say.
+            drafts: What the new ones say.
+        """
+        seen = compare(past, new, at)
+        places = np.maximum(at[:, None] - np.arange(1, REACH + 1), 0)
+        fits = _fits(drafts.answers, said.heard, places) * seen.there[..., None]
+        cells = network.cells_of(self._w, seen.pairs, fits)
+        found, start = network.first_look(
+            self._w, cells, seen.messages, drafts.as_answer, said.as_heard, places
+        )
+        energies = np.concatenate([np.where(seen.there, found, -np.inf), start[:, None]], axis=1)
+        energies += (drafts.state @ self._w["first.response"])[:, None]
+        return seen, cells, energies
+
+    def second_look(
+        self,
+        past: Columns,
+        new: Columns,
+        at: Whole,
+        sights: Sights,
+        first: tuple[Signals, Array, Array],
+        *,
+        number: int,
+    ) -> Array:
+        """(R, `REACH` + 1) Energies, knowing the conversations; minus infinity where it did not look."""
+        seen, cells, energies = first
+        found = look_again(
+            past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, number=number
+        )
+        rows = np.arange(len(at))[:, None]
+        cells = np.concatenate([cells[rows, found.likeliest], found.pairs], axis=2)
+        messages = np.concatenate([seen.messages, found.messages], axis=1)
+        likeliest, start = network.second_look(self._w, cells, messages, found.there.astype(np.float32))
+        result = np.full(energies.shape, -np.inf, np.float32)
+        result[rows, found.likeliest] = np.where(found.there, likeliest, -np.inf)
+        result[:, REACH] = start
+        return result
+
+
+def softmax(energies: Array) -> Array:
+    """(R, D) Probabilities."""
+    odds = np.exp(energies - energies.max(axis=1, keepdims=True))
+    result: Array = odds / odds.sum(axis=1, keepdims=True)
+    return result
+
+
+def _fits(answers: Array, heard: Array, places: Whole) -> Array:
+    """(R, `REACH`, `TOWERS`) How well each message is answered."""
+    first = int(places.min(initial=len(heard)))
+    heard = heard[first : int(places.max(initial=0)) + 1]
+    products = np.matmul(answers.transpose(1, 0, 2), heard.transpose(1, 2, 0))  # (K, R, N)
+    found = np.take_along_axis(products, (places - first)[None], axis=2)
+    return found.transpose(1, 2, 0)
+
+
+class Room:
+    """The last messages of one channel, as far as those to come are compared with them.
+
+    Args:
+        mind: What looks at them.
+    """
+
+    def __init__(self, mind: Mind) -> None:
+        self._mind = mind
+        self.messages: list[Utterance] = []
+        self._texts: Texts | None = None
+        self._parent: list[int] = []
+        self._thread: list[int] = []
+        self._answered: list[str | None] = []
+        self.number = 0
+        """That of the next message."""
+
+    def hear(self, new: Sequence[Utterance], known: Sequence[tuple[int, int] | None] | None = None) -> Array:
+        """(R, `REACH` + 1) How likely each of the next messages answers those before it; last, none.
+
+        Args:
+            new: The messages.
+            known: Of those of which the platform says what they answer: how many messages before, and its
+                conversation at first sight.
+        """
+        mind, first = self._mind, len(self.messages)
+        drafts = mind.read(new)
+        said = drafts if self._texts is None else drafts.after(self._texts)
+        self.messages += new
+        numbers = Numbers()
+        past = columns_of(self.messages, numbers)
+        at = np.arange(first, past.size)
+        own = past.part(first)
+        looked = mind.first_look(past, own, at, said, drafts)
+        self._decide(looked[2], known or [None] * len(new), first)
+        answered = [NOBODY if who is None else numbers.get(who, NOBODY) for who in self._answered]
+        sights = Sights(np.array(self._parent), np.array(self._thread), np.array(answered))
+        number = self.number - first
+        energies = mind.second_look(past, own, at, sights, looked, number=number)
+        self.number += len(new)
+        del self.messages[:-REACH], self._parent[:-REACH], self._thread[:-REACH], self._answered[:-REACH]
+        self._texts = said.last(len(self.messages))
+        return softmax(energies)
+
+    def _decide(self, energies: Array, known: Sequence[tuple[int, int] | None], first: int) -> None:
+        """Conversations at first sight."""
+        for row, (column, given) in enumerate(zip(energies.argmax(axis=1).tolist(), known, strict=True)):
+            at = first + row
+            back = (column + 1) % (REACH + 1) if given is None else given[0]
+            if 0 < back <= min(REACH, at):
+                self._parent.append(back)
+                self._thread.append(self._thread[at - back])
+                self._answered.append(self.messages[at - back].speaker)
+            else:
+                self._parent.append(0)
+                self._thread.append(self.number + row if given is None else given[1])
+                self._answered.append(None)

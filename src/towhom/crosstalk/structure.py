@@ -1,0 +1,156 @@
+"""What is known of the conversations that messages are in, once each was looked at for itself.
+
+Only the `LIKELIEST` messages that may be answered are looked at again. Row r is a message, column k one of
+those.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.crosstalk.columns import Array, Columns, Flags, Whole
+from towhom.crosstalk.signals import PAIRS, next_but_one, next_of
+from towhom.hearing.utterance import REACH
+
+LIKELIEST = 20
+_NEVER = 1 << 40
+_OLD = 1000
+"""Messages after which it does not matter when a conversation began."""
+_STEPS = np.arange(1, REACH + 1)
+_COSINE, _RAREST = PAIRS.index("cosine of pieces"), PAIRS.index("rarest common piece")
+
+STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it", "latest of it",
+             "latest but one of it", "its speaker's last in it", "answered", "answers the speaker",
+             "answers whom this names", "starts it", "likely altogether", "likeliest of it", "messages",
+             "the speaker's", "of whom this names", "distance of the latest", "likely",
+             "its speaker altogether", "cosine with any of it", "rarest piece in common with any of it",
+             "age", "the speaker's last", "what the speaker's last answers",
+             "by whom the speaker's last answers")  # fmt: skip
+ALONE_AFTER = ("start likely", "most likely")
+
+
+class Sights(NamedTuple):
+    """Where N messages belong, at first sight."""
+
+    parent: Whole
+    """How many messages ago what each answers was said; 0 if it starts a conversation."""
+    thread: Whole
+    """The number of its conversation: that of the message that started it."""
+    answered: Whole
+    """Who said what it answers; negative if nobody."""
+
+
+class Second(NamedTuple):
+    """What the second look sees of R messages besides."""
+
+    likeliest: Whole
+    """(R, K) Which are looked at, by their columns in the first look, the latest first."""
+    there: Flags
+    """(R, K)"""
+    pairs: Array
+    """(R, K, `STRUCTURE`)"""
+    messages: Array
+    """(R, `ALONE_AFTER`)"""
+
+
+def look_again(
+    past: Columns,
+    new: Columns,
+    at: Whole,
+    sights: Sights,
+    energies: Array,
+    likely: Array,
+    pairs: Array,
+    *,
+    number: int = 0,
+) -> Second:
+    """What is known of the likeliest messages.
+
+    Args:
+        past: See `signals.compare`.
+        new: See there.
+        at: See there.
+        sights: Of all messages of the past.
+        energies: (R, `REACH`) Of the first look, minus infinity where there is no message.
+        likely: (R, `REACH` + 1) Probabilities of the first look; the last is that of a start.
+        pairs: (R, `REACH`, `PAIRS`) What the first look saw.
+        number: That of the first message of the past.
+    """
+    past = past if past.size else new
+    rows = np.arange(len(at))[:, None]
+    columns = np.argpartition(-energies, LIKELIEST - 1, axis=1)[:, :LIKELIEST]
+    columns.sort(axis=1)
+    there = energies[rows, columns] > -np.inf
+    i, j = at[:, None], np.maximum(at[:, None] - 1 - columns, 0)
+    parent, thread, answered = sights
+    speaker = past.speaker
+    me, named = new.speaker[:, None], new.named[:, None]
+    count = len(speaker)
+    everybody = np.arange(count)
+    later = next_of(thread)
+    by_speaker = next_of(thread * (int(speaker.max(initial=0)) + 1) + speaker)
+    child = np.full(count, _NEVER)
+    with_parent = np.flatnonzero((parent > 0) & (parent <= everybody))[::-1]
+    child[with_parent - parent[with_parent]] = with_parent  # the earliest stays, since it is written last
+    own = np.where(new.own > 0, at - new.own, -1)
+    own_before = np.where((own >= 0) & (past.own[own] > 0), own - past.own[own], -1)
+    own_before = np.where(at - own_before <= REACH, own_before, -1)
+    own_parent = np.where((own >= 0) & (parent[own] > 0), own - parent[own], -1)
+    window = np.maximum(i - _STEPS, 0)
+    seen = np.where(i >= _STEPS, thread[window], -1)
+    of_it = thread[j][:, :, None] == seen[:, None]  # (R, K, REACH)
+    by_it = (speaker[j][:, :, None] == speaker[window][:, None]) & (i >= _STEPS)[:, None]
+    sums = of_it.astype(np.float32) @ np.stack(
+        [
+            likely[:, :REACH],
+            np.ones(window.shape, np.float32),
+            (speaker[window] == me).astype(np.float32),
+            ((speaker[window] == named) & (named >= 0)).astype(np.float32),
+        ],
+        axis=2,
+    )
+    altogether = by_it.astype(np.float32) @ likely[:, :REACH, None]
+    chosen = likely[rows, columns]
+    found: list[NDArray[np.generic]] = [
+        (own >= 0)[:, None] & (thread[own][:, None] == thread[j]),
+        (own_before >= 0)[:, None] & (thread[own_before][:, None] == thread[j]),
+        later[j] >= i,
+        (later[j] < i) & (next_but_one(later)[j] >= i),
+        by_speaker[j] >= i,
+        child[j] < i,
+        (answered[j] == me) & (speaker[j] != me),
+        (answered[j] == named) & (answered[j] >= 0),
+        parent[j] == 0,
+        sums[..., 0],
+        _largest(of_it, likely[:, :REACH]),
+        np.log1p(sums[..., 1]) / 3,
+        np.log1p(sums[..., 2]),
+        np.log1p(sums[..., 3]),
+        np.log(REACH + 1 - _largest(of_it, np.broadcast_to(REACH - _STEPS + 1, seen.shape))) / 4,
+        _logarithms(chosen),
+        altogether[..., 0],
+        _largest(of_it, pairs[..., _COSINE]),
+        _largest(of_it, pairs[..., _RAREST]),
+        np.log1p(np.clip(i + number - thread[j], 0, _OLD)) / 5,
+        (own >= 0)[:, None] & (j == own[:, None]),
+        (own_parent >= 0)[:, None] & (j == own_parent[:, None]),
+        (own >= 0)[:, None] & (answered[own][:, None] == speaker[j]),
+    ]
+    result = np.empty((*j.shape, len(STRUCTURE)), np.float32)
+    for place, column in enumerate(found):
+        result[..., place] = column
+    result *= there[..., None]
+    alone = np.column_stack([_logarithms(likely[:, REACH]), likely.max(axis=1)]).astype(np.float32)
+    return Second(columns, there, result, alone)
+
+
+def _largest(of_it: Flags, values: NDArray[np.generic]) -> NDArray[np.generic]:
+    """(R, K) The largest value of the same conversation."""
+    return np.where(of_it, values[:, None], 0).max(axis=2)
+
+
+def _logarithms(likely: Array) -> Array:
+    return (np.maximum(np.log(np.maximum(likely, 1e-9)), -12.0) / 6).astype(np.float32)

@@ -1,0 +1,79 @@
+"""What a message says, as numbers: how well it would answer another, and how well it is answered.
+
+A message is the sum of its words' vectors, rare words counting more, beside its first two words and its last,
+which tell a question from an answer. `TOWERS` pairs of projections make of it an answer and something that is
+answered: their product says how well the two go together. Each pair has learned one thing: how an answer
+goes with what it answers, how a speaker goes on, and what a room talks about.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.crosstalk.arrays import NUMPY, Arrays, Weights
+from towhom.crosstalk.columns import Whole
+
+TOWERS = 3
+LENGTH, LEAST = 3.0, 0.3
+"""Sums of vectors have about this length; those that are hardly there, less."""
+
+
+class Encoded(NamedTuple):
+    """U messages."""
+
+    state: Any
+    """(U, H) What they say."""
+    answers: Any
+    """(U, `TOWERS`, D) As answers, and"""
+    heard: Any
+    """(U, `TOWERS`, D) as something that is answered."""
+
+
+def shapes(words: int, dimensions: int, state: int, tower: int) -> dict[str, tuple[int, ...]]:
+    """The weights that there are."""
+    return {
+        "words.vectors": (words, dimensions),
+        "words.weight": (words,),
+        "words.ends.w": (3 * dimensions, dimensions),
+        "words.ends.b": (dimensions,),
+        "words.state.w": (2 * dimensions, state),
+        "words.state.b": (state,),
+        "words.answers.w": (state, TOWERS * tower),
+        "words.answers.b": (TOWERS * tower,),
+        "words.heard.w": (state, TOWERS * tower),
+        "words.heard.b": (TOWERS * tower,),
+        "words.scale": (TOWERS, 1),
+    }
+
+
+def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = NUMPY) -> Encoded:
+    """Messages, given their words.
+
+    Args:
+        w: The weights.
+        tokens: (N,) Words of all messages, one after the other.
+        offsets: (U + 1,) Where those of each begin.
+        xp: Whose arrays the weights are.
+    """
+    vectors = w["words.vectors"]
+    bag = xp.bags(vectors, w["words.weight"], tokens, offsets)
+    bag = bag * (LENGTH / (xp.norm(bag) + LEAST))
+    first, last = offsets[:-1, None], offsets[1:, None] - 1
+    places = np.concatenate([first, first + 1, last], axis=1)
+    known = (places >= first) & (places <= last)
+    ends = xp.take(vectors, np.append(tokens, 0)[np.where(known, places, len(tokens))])
+    ends = ends * xp.like(known[..., None], vectors)
+    ends = xp.relu(ends.reshape(len(places), -1) @ w["words.ends.w"] + w["words.ends.b"])
+    state = xp.relu(xp.thin(xp.join([bag, ends])) @ w["words.state.w"] + w["words.state.b"])
+    answers, heard = (
+        _unit(state @ w[f"words.{side}.w"] + w[f"words.{side}.b"], xp) for side in ("answers", "heard")
+    )
+    return Encoded(state, answers * w["words.scale"], heard)
+
+
+def _unit(x: Any, xp: Arrays) -> Any:
+    towers = x.reshape(len(x), TOWERS, -1)
+    return towers / (xp.norm(towers) + 1e-6)

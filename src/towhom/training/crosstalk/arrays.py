@@ -1,0 +1,63 @@
+"""What the formulas of Crosstalk are made of, in torch, to train."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import dropout, embedding, embedding_bag
+
+
+class Torch:
+    """See `towhom.crosstalk.arrays.Arrays`.
+
+    Args:
+        share: Of the numbers that `thin` leaves out.
+    """
+
+    def __init__(self, share: float = 0.0) -> None:
+        self.share = share
+
+    def relu(self, x: Tensor) -> Tensor:
+        """Negative numbers as 0."""
+        return x.relu()
+
+    def tanh(self, x: Tensor) -> Tensor:
+        """The hyperbolic tangent."""
+        return x.tanh()
+
+    def join(self, parts: Sequence[Tensor]) -> Tensor:
+        """Side by side."""
+        return torch.cat(list(parts), dim=-1)
+
+    def norm(self, x: Tensor) -> Tensor:
+        """The length; its slope at 0 is 0."""
+        return (x * x).sum(dim=-1, keepdim=True).clamp(min=1e-12).sqrt()
+
+    def most(self, x: Tensor) -> Tensor:
+        """The largest."""
+        return x.amax(dim=1)
+
+    def bags(self, vectors: Tensor, weights: Tensor, tokens: NDArray[Any], offsets: NDArray[Any]) -> Tensor:
+        """Weighed sums of vectors."""
+        flat, starts = (torch.from_numpy(np.ascontiguousarray(each, np.int64)) for each in (tokens, offsets))
+        each = embedding(flat, weights[:, None])[:, 0]
+        return embedding_bag(
+            flat, vectors, starts, mode="sum", include_last_offset=True, per_sample_weights=each
+        )
+
+    def take(self, x: Tensor, places: NDArray[Any]) -> Tensor:
+        """Rows."""
+        return embedding(torch.from_numpy(np.ascontiguousarray(places, np.int64)), x)
+
+    def like(self, x: NDArray[Any], other: Tensor) -> Tensor:
+        """As a tensor."""
+        return torch.from_numpy(np.ascontiguousarray(x)).to(other)
+
+    def thin(self, x: Tensor) -> Tensor:
+        """With some numbers left out."""
+        return dropout(x, self.share, training=self.share > 0)

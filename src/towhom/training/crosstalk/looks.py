@@ -1,0 +1,287 @@
+"""Learns what to make of what is seen and said: the two looks of Crosstalk.
+
+The words are learned before and stay as they are: human links are too few to learn words from, and are only
+to say how much to trust them. Of each kind of data, the loss is minus the logarithm of the sum of the
+probabilities of the cells that would be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from towhom.crosstalk import network, words
+from towhom.crosstalk.signals import OF_TEXT, PAIRS
+from towhom.files import atomic_folder
+from towhom.hearing.utterance import REACH
+from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from towhom.training.crosstalk.arrays import Torch
+from towhom.training.crosstalk.examples import OF_DRAFT, Examples, Kind
+from towhom.training.crosstalk.rooms import HeardRoom
+from towhom.training.crosstalk.vocabulary import tokens_of
+from towhom.training.named import NamedWeights
+
+_ROWS, _SPAN = 64, 350
+"""Messages of a block, and how far they are spread, at most."""
+_NEAR = 40
+_KEEP_EVERY = 500
+_NOT = -1e9
+_DISTANCE, _LAST = PAIRS.index("distance"), PAIRS.index("the last")
+_STEPS = np.arange(1, REACH + 1)
+Weights = dict[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class LooksConfig:
+    """How the looks are learned.
+
+    Args:
+        says: Units for what a message says.
+        hidden: Units of the first layers.
+        second: Units of the second.
+        steps: Of the first look.
+        blocks: Of a step.
+        links: Share of the blocks that are of human links.
+        drafts: How much it counts which draft was said, beside whom it answers.
+        near: Share of the steps that see only what is near, which is faster.
+        learning_rate: The largest.
+        dropout: Share of the units that are left out.
+        seed: For all that is random.
+    """
+
+    says: int = 24
+    hidden: int = 96
+    second: int = 48
+    steps: int = 6000
+    blocks: int = 6
+    links: float = 0.35
+    drafts: float = 0.6
+    near: float = 0.7
+    learning_rate: float = 0.002
+    dropout: float = 0.1
+    seed: int = 0
+
+
+class RoomTexts(NamedTuple):
+    """What all messages of a room say."""
+
+    state: NDArray[np.float16]
+    answers: NDArray[np.float16]
+    heard: NDArray[np.float16]
+
+
+def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], folder: Path) -> RoomTexts:
+    """What is said in a room, written to a folder, unless that was done before."""
+    if not folder.exists():
+        tokens, starts = tokens_of(room, vocabulary), room.said_at
+        found: list[words.Encoded] = []
+        for first in range(0, len(starts) - 1, 4096):
+            last = min(first + 4096, len(starts) - 1)
+            offsets = starts[first : last + 1]
+            here = words.encode(weights, tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
+            found.append(words.Encoded(*(part.astype(np.float16) for part in here)))
+        with atomic_folder(folder) as temporary:
+            for name, parts in zip(words.Encoded._fields, zip(*found, strict=True), strict=True):
+                np.save(temporary / f"{name}.npy", np.concatenate(parts))
+    return RoomTexts(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in RoomTexts._fields))
+
+
+class Lesson:
+    """What one room teaches in one way.
+
+    Args:
+        room: Its name.
+        kind: The way.
+        examples: What there is to see.
+        texts: What is said.
+    """
+
+    def __init__(self, room: str, kind: Kind, examples: Examples, texts: RoomTexts) -> None:
+        self.room, self.kind = room, kind
+        self.examples, self.texts = examples, texts
+        at, start = np.asarray(examples.at), np.asarray(examples.start)
+        self.blocks: list[slice] = []
+        first = 0
+        for row in range(1, len(at) + 1):
+            if (
+                row == len(at)
+                or row - first >= _ROWS
+                or start[row] != start[first]
+                or not 0 <= at[row] - at[first] <= _SPAN
+                or at[row] < at[row - 1]
+            ):
+                self.blocks.append(slice(first, row))
+                first = row
+
+
+class Block(NamedTuple):
+    """Some messages of a lesson; each has C texts that might have been said, the true one first."""
+
+    pairs: Tensor
+    """(R x C, D, `PAIRS`)"""
+    messages: Tensor
+    """(R x C, `ALONE`)"""
+    state: Tensor
+    """(N, H) What is said around there, and in the drafts."""
+    fits: Tensor
+    """(R x C, D, `TOWERS`)"""
+    said: NDArray[np.int64]
+    """(R x C,) Which of the states each text is."""
+    places: NDArray[np.int64]
+    """(R x C, D) Which of the states each cell is about."""
+    right: Tensor
+    """(R, D + 1)"""
+    unknown: Tensor
+    """(R, D + 1)"""
+
+
+def block_of(lesson: Lesson, rows: slice, reach: int = REACH) -> Block:
+    """What there is to learn from in some rows of a lesson."""
+    examples, texts = lesson.examples, lesson.texts
+    at = np.asarray(examples.at[rows])
+    first, last = max(int(at[0]) - REACH, int(examples.start[rows.start])), int(at[-1]) + 1
+    around = [np.asarray(part[first:last], np.float32) for part in texts]
+    pairs = np.asarray(examples.pairs[rows], np.float32)[:, None, :reach]
+    messages = np.asarray(examples.messages[rows], np.float32)[:, None]
+    said = (at - first)[:, None]
+    if lesson.kind is Kind.NAMES:
+        drafts = np.asarray(examples.drafts[rows])
+        count = drafts.shape[1]
+        pairs, messages = np.repeat(pairs, 1 + count, axis=1), np.repeat(messages, 1 + count, axis=1)
+        pairs[:, 1:][..., OF_TEXT] = examples.of_text[rows][:, :, :reach]
+        messages[:, 1:][..., OF_DRAFT] = examples.of_draft[rows]
+        each, which = np.unique(drafts, return_inverse=True)
+        said = np.concatenate([said, last - first + which.reshape(drafts.shape)], axis=1)
+        around = [
+            np.concatenate([part, np.asarray(whole[each], np.float32)])
+            for part, whole in zip(around, texts, strict=True)
+        ]
+    state, answers, heard = around
+    places = np.repeat(np.maximum(at[:, None] - first - _STEPS[:reach], 0), said.shape[1], axis=0)
+    flat = said.ravel()
+    products = np.einsum("rkd,nkd->rnk", answers[flat], heard[: last - first], optimize=True)
+    fits = np.take_along_axis(products, places[..., None], axis=1)
+    cells = np.r_[0:reach, REACH]
+    right, unknown = (examples.bits(name, rows)[:, cells] for name in ("right", "unknown"))
+    there = (pairs[..., _DISTANCE] > 0) | (pairs[..., _LAST] > 0)
+    fits = fits * there.reshape(len(flat), -1, 1)
+    tensor = torch.from_numpy
+    return Block(
+        tensor(pairs.reshape(-1, *pairs.shape[2:])),
+        tensor(messages.reshape(-1, messages.shape[2])),
+        tensor(state),
+        tensor(fits.astype(np.float32)),
+        flat,
+        places,
+        tensor(right),
+        tensor(unknown),
+    )
+
+
+class Looks(NamedWeights):
+    """The first look, to be trained."""
+
+    def __init__(self, state: int, config: LooksConfig, generator: torch.Generator) -> None:
+        super().__init__(network.shapes(state, config.says, config.hidden, config.second), generator)
+        with torch.no_grad():
+            self.weights["fit"].fill_(0.25)
+            self.weights["first_response"].zero_()
+
+    @property
+    def by_name(self) -> dict[str, Tensor]:
+        """The weights by their own names."""
+        return {name: self.weights[name.replace(".", "_")] for name in self._names}
+
+    def first(self, block: Block, xp: Torch) -> Tensor:
+        """(R, C, D + 1) Energies."""
+        w = self.by_name
+        answer, heard = network.says(w, block.state, xp)
+        cells = network.cells_of(w, block.pairs, block.fits, xp)
+        found, start = network.first_look(
+            w, cells, block.messages, xp.take(answer, block.said), heard, block.places, xp
+        )
+        energies = torch.cat([found, start[:, None]], dim=1)
+        energies = energies + (xp.take(block.state, block.said) @ w["first.response"])[:, None]
+        return energies.view(len(block.right), -1, energies.shape[1])
+
+
+def loss_of(energies: Tensor, right: Tensor, unknown: Tensor, drafts: float) -> Tensor:
+    """(R,) Of some messages, given which cells would be right; 0 where none is.
+
+    Args:
+        energies: (R, C, D + 1) The true text is the first.
+        right: (R, D + 1)
+        unknown: (R, D + 1) Left out.
+        drafts: How much it counts which text was said.
+    """
+    energies = energies.masked_fill(unknown[:, None], _NOT)
+    good = energies[:, 0].masked_fill(~right, _NOT).logsumexp(dim=1)
+    loss = energies[:, 0].logsumexp(dim=1) - good
+    if energies.shape[1] > 1:
+        loss = (1 - drafts) * loss + drafts * (energies.flatten(1).logsumexp(dim=1) - good)
+    return loss * right.any(dim=1)
+
+
+def train_first(
+    lessons: Sequence[Lesson],
+    config: LooksConfig,
+    *,
+    checkpoint: Path | None = None,
+    progress: Callable[[int, float], None] = lambda step, loss: None,
+) -> Weights:
+    """The weights of the first look; those of the second are not trained yet.
+
+    Args:
+        lessons: Human links have their own share; all others are as likely as each other.
+        config: How.
+        checkpoint: A file to go on from, written every now and then.
+        progress: Called after each step, with its loss.
+    """
+    torch.manual_seed(config.seed)
+    state = lessons[0].texts.state.shape[1]
+    looks = Looks(state, config, torch.Generator().manual_seed(config.seed))
+    optimizer = torch.optim.AdamW(
+        looks.parameters(), config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3, fused=True
+    )
+    identity: dict[str, Any] = {
+        **asdict(config), "lessons": [f"{lesson.room}, {lesson.kind.value}" for lesson in lessons]
+    }  # fmt: skip
+    step = 0
+    if checkpoint is not None and checkpoint.exists():
+        step = load_checkpoint(checkpoint, looks, optimizer, identity)[0].batch
+    xp, shares = Torch(config.dropout), shares_of(lessons, config.links)
+    for step in range(step, config.steps):
+        random = np.random.default_rng([config.seed, step])
+        torch.manual_seed(config.seed * 1_000_003 + step)
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * max(min(1.0, step / 100) * (1 - step / config.steps), 0.01)
+        reach = _NEAR if random.random() < config.near else REACH
+        losses = []
+        for place in random.choice(len(lessons), config.blocks, p=shares).tolist():
+            lesson = lessons[place]
+            block = block_of(lesson, lesson.blocks[random.integers(len(lesson.blocks))], reach)
+            losses.append(loss_of(looks.first(block, xp), block.right, block.unknown, config.drafts))
+        loss = torch.cat(losses).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(looks.parameters(), 2.0)
+        optimizer.step()
+        progress(step, float(loss.detach()))
+        if checkpoint is not None and (step + 1) % _KEEP_EVERY == 0:
+            save_checkpoint(checkpoint, looks, optimizer, {}, Progress(batch=step + 1), identity)
+    return looks.arrays()
+
+
+def shares_of(lessons: Sequence[Lesson], links: float) -> NDArray[np.float64]:
+    """How likely each lesson is taken."""
+    human = np.array([lesson.kind is Kind.LINKS for lesson in lessons])
+    shares = np.where(human, links / max(human.sum(), 1), (1 - links) / max((~human).sum(), 1))
+    result: NDArray[np.float64] = shares / shares.sum()
+    return result

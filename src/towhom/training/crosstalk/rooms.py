@@ -1,0 +1,348 @@
+"""Rooms to learn from, heard once and kept on disk as columns.
+
+What a room teaches is written beside each message: human reply links, the message that it quotes, its topic,
+whom it was for. Who it names needs no writing: names are hidden when the model learns.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.chat import Kind, Message
+from towhom.crosstalk.columns import NOBODY, Columns, Numbers, columns_of
+from towhom.errors import ConfigError, TrainingError
+from towhom.evaluation.reply_links import SUFFIX, read_linked_logs
+from towhom.files import atomic_folder
+from towhom.hearing.ear import Ear
+from towhom.hearing.lexicon import Lexicon
+from towhom.hearing.spelling import name_parts
+from towhom.hearing.utterance import SPOKEN, Utterance
+from towhom.hearing.words import words
+from towhom.readers import Report, find_logs
+from towhom.readers.jsonl import message_from
+from towhom.text.vocabulary import NAME
+
+SEGMENT = 2000
+"""Messages that are heard as one piece."""
+WORDS = 30
+"""Words of a message that are kept."""
+UNKNOWN = -9
+"""Nobody has said whom it was for."""
+PARTS = ("train", "dev", "test")
+_HELD_OUT = 0.05
+"""Share of the days of a channel that are test, and of those before them that are dev."""
+_LONGEST_WORD = 30
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a room is from.
+
+    Args:
+        name: Of the room.
+        path: A log, or a folder of logs.
+        licence: Under which its text was published; "none stated" if none is.
+        dev: Another, where the split is that of its authors.
+        most: Messages of the train part that are heard, evenly spread over it.
+    """
+
+    name: str
+    path: str
+    licence: str
+    dev: str | None = None
+    most: int = 1_000_000
+
+    @property
+    def open(self) -> bool:
+        """Whether it is under a licence that allows to learn from it, whoever does."""
+        return self.licence != "none stated"
+
+
+def read_recipe(path: Path) -> list[Source]:
+    """The sources that a file lists.
+
+    Raises:
+        ConfigError: It is no such file.
+    """
+    try:
+        recipe = tomllib.loads(path.read_text("utf-8"))
+        return [Source(**room) for room in recipe["room"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: this is no list of rooms to learn from ({error})") from error
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A message and what is known of it besides."""
+
+    message: Message
+    topic: str | None = None
+    addressees: tuple[str, ...] | None = None
+    """Whom it was for; three or more are the group. None if nobody has said."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Messages that follow each other, and the links that people have drawn among them."""
+
+    part: str
+    messages: Sequence[Taught]
+    links: Iterable[tuple[int, int]] = ()
+    """Lines of an answer and of what it answers; the same twice if it starts a conversation."""
+
+
+def segments(source: Source, data: Path) -> Iterator[Segment]:
+    """The pieces of a room.
+
+    Raises:
+        TrainingError: There is nothing in it.
+    """
+    path = data / source.path
+    if path.is_dir() and any(path.glob(f"*{SUFFIX}")):
+        for part, place in (("train", source.path), ("dev", source.dev)):
+            for log in read_linked_logs(data / place) if place else ():
+                links = [(line, parent) for line, parents in log.links.items() for parent in parents]
+                yield Segment(part, [Taught(message) for message in log.lines], links)
+        return
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    if path.is_dir():  # meetings: each is one piece, the last are dev
+        held_out = max(len(files) // 5, 1)
+        for place, file in enumerate(files):
+            part = "dev" if place >= len(files) - held_out else "train"
+            yield Segment(part, list(_json_lines(file)))
+        return
+    taught = list(_json_lines(path)) if ".jsonl" in path.name else [Taught(m) for m in _logged(path)]
+    if not taught:
+        raise TrainingError(f"{path}: there is no message to learn from")
+    taught.sort(key=lambda each: each.message.channel or "")
+    for _, found in groupby(taught, key=lambda each: each.message.channel):
+        channel = list(found)
+        yield from _pieces(channel, source.most * len(channel) // len(taught))
+
+
+def _logged(path: Path) -> Iterator[Message]:
+    for log in find_logs(path):
+        yield from (message for message in log.messages(Report()) if message.kind is not Kind.DAY)
+
+
+def _json_lines(path: Path) -> Iterator[Taught]:
+    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            record: dict[str, Any] = json.loads(line)
+            to = record.get("addressees")
+            topic = record.get("thread")
+            # Whom it mentions is heard from its text; what it quotes is to be found out.
+            heard = {key: value for key, value in record.items() if key not in ("addressee", "reply_to")}
+            message = message_from(heard, line=number)
+            message = Message(**{**_fields(message), "reply_to": record.get("reply_to")})
+            yield Taught(message, topic, None if to is None else tuple(to))
+
+
+def _fields(message: Message) -> dict[str, Any]:
+    return {name: getattr(message, name) for name in message.__dataclass_fields__}
+
+
+def _pieces(channel: list[Taught], most: int) -> Iterator[Segment]:
+    """A channel in the order of time, cut into pieces, the last days kept aside."""
+    channel.sort(key=lambda each: each.message.time.timestamp() if each.message.time else 0.0)
+    days = sorted({_day(each) for each in channel})
+    test = days[-max(int(len(days) * _HELD_OUT), 1)] if len(days) > 2 else date.max
+    dev = days[-2 * max(int(len(days) * _HELD_OUT), 1)] if len(days) > 2 else date.max
+    by_part: dict[str, list[Taught]] = {part: [] for part in PARTS}
+    for each in channel:
+        day = _day(each)
+        by_part["test" if day >= test else "dev" if day >= dev else "train"].append(each)
+    for part, said in by_part.items():
+        pieces = [said[start : start + SEGMENT] for start in range(0, len(said), SEGMENT)]
+        wanted = max(most // SEGMENT, 1) if part == "train" else len(pieces)
+        chosen = np.unique(np.linspace(0, len(pieces) - 1, min(wanted, len(pieces))).round().astype(int))
+        yield from (Segment(part, pieces[place]) for place in chosen.tolist())
+
+
+def _day(taught: Taught) -> date:
+    return taught.message.time.date() if taught.message.time else date.min
+
+
+class HeardRoom:
+    """A room as it was heard, its columns memory-mapped.
+
+    Args:
+        folder: What `hear_room` wrote.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.name
+        about = json.loads((folder / "room.json").read_text("utf-8"))
+        self.words: list[str] = about["words"]
+        """Every word that is said, by the numbers in `said`."""
+        self.nicks: frozenset[str] = frozenset(about["nicks"])
+        """What people there are called, in parts."""
+        self.parts: list[str] = about["parts"]
+        """Of each segment."""
+        self.source = Source(**about["source"])
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        path = self.folder / f"{name}.npy"
+        if name.startswith("_") or not path.exists():
+            raise AttributeError(name)
+        array: NDArray[Any] = np.load(path, mmap_mode="r")
+        self.__dict__[name] = array
+        return array
+
+    @cached_property
+    def said_at(self) -> NDArray[np.int64]:
+        """(N + 1,) Where the words of each message begin."""
+        return np.concatenate([[0], np.cumsum(self.said_count)])
+
+    @cached_property
+    def pieces_at(self) -> NDArray[np.int64]:
+        """(N + 1,) Where the pieces of each message begin."""
+        return np.concatenate([[0], np.cumsum(self.piece_count)])
+
+    def segments(self, part: str) -> list[tuple[int, int]]:
+        """Where the segments of a part begin and end."""
+        bounds = self.bounds.tolist()
+        return [
+            (bounds[place], bounds[place + 1]) for place, each in enumerate(self.parts) if each == part
+        ]
+
+    def columns(self, first: int, last: int, weights: NDArray[np.float32]) -> Columns:
+        """Some messages, given how much pieces tell."""
+        start, stop = self.pieces_at[[first, last]]
+        pieces = np.asarray(self.pieces[start:stop])
+        of_messages = {
+            name: np.asarray(getattr(self, name)[first:last])
+            for name in Columns._fields
+            if name not in ("pieces", "weights", "offsets")
+        }
+        return Columns(
+            **of_messages,
+            pieces=pieces,
+            weights=weights[pieces & np.uint32(len(weights) - 1)],
+            offsets=self.pieces_at[first : last + 1] - start,
+        )
+
+
+def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardRoom:
+    """Hear a room and write it to a folder, unless that was done before.
+
+    Args:
+        source: Which room.
+        data: The folder that its path is in.
+        out: Where to.
+        lexicon: The words by which names are told from words; the model that learns may know others.
+    """
+    if out.exists():
+        heard = HeardRoom(out)
+        if heard.source == source:
+            return heard
+        raise TrainingError(f"{out}: this room was heard from another source; choose another folder")
+    kept = _Kept()
+    for segment in segments(source, data):
+        kept.hear(segment, lexicon)
+    with atomic_folder(out) as folder:
+        for name, array in kept.arrays().items():
+            np.save(folder / f"{name}.npy", array)
+        about = {
+            "source": asdict(source), "parts": kept.parts, "words": list(kept.words), "nicks": sorted(kept.nicks)
+        }  # fmt: skip
+        (folder / "room.json").write_text(json.dumps(about, ensure_ascii=False), "utf-8", "surrogatepass")
+    return HeardRoom(out)
+
+
+class _Kept:
+    """What is heard of a room, segment by segment."""
+
+    def __init__(self) -> None:
+        self.words = Numbers()
+        self.nicks: set[str] = set()
+        self.parts: list[str] = []
+        self._columns: list[Columns] = []
+        self._said: list[NDArray[np.int32]] = []
+        self._reply: list[int] = []
+        self._topic: list[int] = []
+        self._for: list[int] = []
+        self._links: list[tuple[int, int]] = []
+        self._count = 0
+
+    def hear(self, segment: Segment, lexicon: Lexicon) -> None:
+        ear, numbers, topics = Ear(lexicon), Numbers(), Numbers()
+        utterances: list[Utterance] = []
+        by_id: dict[str, int] = {}
+        by_line: dict[int | None, int] = {}
+        for taught in segment.messages:
+            message = taught.message
+            if message.kind is Kind.RENAME:
+                ear.rename(message.speaker, message.text)
+                self.nicks |= name_parts(message.speaker) | name_parts(message.text)
+            elif message.kind is Kind.SYSTEM and message.text.strip():
+                self.nicks |= name_parts(message.text.split()[0])
+            if message.kind not in SPOKEN:
+                continue
+            answered = by_id.get(message.reply_to or "")
+            utterance = ear.hear(Message(**{**_fields(message), "reply_to": None, "addressee": None}))
+            place = len(utterances)
+            self._reply.append(0 if answered is None else place - answered)
+            self._topic.append(NOBODY if taught.topic is None else topics[taught.topic])
+            self._for.append(_truth(taught.addressees, numbers))
+            self._said.append(self._words_of(utterance, ear))
+            self.nicks |= name_parts(message.speaker)
+            utterances.append(utterance)
+            if message.id is not None:
+                by_id[message.id] = place
+            by_line[message.line] = place
+        self._links += [
+            (self._count + by_line[line], self._count + by_line[parent])
+            for line, parent in segment.links
+            if line in by_line and parent in by_line
+        ]
+        self._columns.append(columns_of(utterances, numbers))
+        self.parts.append(segment.part)
+        self._count += len(utterances)
+
+    def _words_of(self, utterance: Utterance, ear: Ear) -> NDArray[np.int32]:
+        is_name, common = ear.people.is_name, ear.lexicon.ids
+        found = words(utterance.text)[:WORDS]
+        hidden = (NAME if is_name(word) and word not in common else word[:_LONGEST_WORD] for word in found)
+        return np.array([self.words[word] for word in hidden], np.int32)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        if not self._columns:
+            raise TrainingError("there is no message to learn from")
+        of_columns = {
+            name: np.concatenate([getattr(each, name) for each in self._columns])
+            for name in Columns._fields
+            if name not in ("weights", "offsets")
+        }
+        sizes = [each.size for each in self._columns]
+        return {
+            **of_columns,
+            "piece_count": np.concatenate([np.diff(each.offsets) for each in self._columns]),
+            "said": np.concatenate(self._said),
+            "said_count": np.array([len(each) for each in self._said]),
+            "reply": np.array(self._reply),
+            "topic": np.array(self._topic),
+            "meant": np.array(self._for),
+            "links": np.array(self._links, np.int64).reshape(-1, 2),
+            "bounds": np.cumsum([0, *sizes]),
+        }
+
+
+def _truth(addressees: tuple[str, ...] | None, numbers: Numbers) -> int:
+    """The number of whom it was for; `NOBODY` in particular is the group; `UNKNOWN`, also of one of two."""
+    if addressees is None or len(addressees) == 2:
+        return UNKNOWN
+    return numbers[addressees[0]] if len(addressees) == 1 else NOBODY

@@ -1,0 +1,160 @@
+"""Learns the second look, from the conversations that the first has found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from towhom.crosstalk import network
+from towhom.crosstalk.columns import NOBODY, Columns
+from towhom.crosstalk.mind import Mind, Texts, softmax
+from towhom.crosstalk.structure import Sights, look_again
+from towhom.files import atomic_folder
+from towhom.hearing.utterance import REACH
+from towhom.training.crosstalk.arrays import Torch
+from towhom.training.crosstalk.examples import Examples, Kind, Rows, columns_at, rows_of
+from towhom.training.crosstalk.looks import Looks, LooksConfig, RoomTexts, Weights
+from towhom.training.crosstalk.rooms import HeardRoom
+
+_CHUNK = 256
+_BATCH = 128
+_NOT = -1e9
+
+
+def collect_second(
+    mind: Mind,
+    room: HeardRoom,
+    texts: RoomTexts,
+    kind: Kind,
+    part: str,
+    weights: NDArray[np.float32],
+    folder: Path,
+    *,
+    share: float = 1.0,
+    seed: int = 0,
+) -> Examples | None:
+    """Write what the second look can learn from a room, unless that was done before.
+
+    Args:
+        mind: Whose first look finds the conversations.
+        room: Which.
+        texts: What is said there.
+        kind: What is to be learned.
+        part: Of the room.
+        weights: How much pieces tell.
+        folder: Where to.
+        share: Of the segments that are taken.
+        seed: For what is drawn.
+    """
+    if folder.exists():
+        return Examples(folder)
+    random = np.random.default_rng(seed)
+    found: list[dict[str, NDArray[Any]]] = []
+    for first, last in room.segments(part):
+        if random.random() >= share:
+            continue
+        rows = rows_of(room, kind, first, last, hidden=part == "train", random=random)
+        if rows is not None:
+            past = room.columns(first, last, weights)
+            said = mind.texts(*(np.asarray(each[first:last], np.float32) for each in texts))
+            found += _seen(mind, past, said, rows)
+    if not found:
+        return None
+    with atomic_folder(folder) as temporary:
+        for name in found[0]:
+            np.save(temporary / f"{name}.npy", np.concatenate([each[name] for each in found]))
+    return Examples(folder)
+
+
+def first_sights(mind: Mind, past: Columns, said: Texts) -> Sights:
+    """The conversations of a segment, as the first look finds them."""
+    parent = np.zeros(past.size, np.int64)
+    for start in range(0, past.size, _CHUNK):
+        at = np.arange(start, min(start + _CHUNK, past.size))
+        energies = mind.first_look(past, columns_at(past, at), at, said, said.at(at))[2]
+        parent[at] = (energies.argmax(axis=1) + 1) % (REACH + 1)
+    thread, answered = np.arange(past.size), np.full(past.size, NOBODY)
+    for place in np.flatnonzero(parent).tolist():
+        thread[place] = thread[place - parent[place]]
+        answered[place] = past.speaker[place - parent[place]]
+    return Sights(parent, thread, answered)
+
+
+def _seen(mind: Mind, past: Columns, said: Texts, rows: Rows) -> Iterator[dict[str, NDArray[Any]]]:
+    sights = first_sights(mind, past, said)
+    for start in range(0, len(rows.at), _CHUNK):
+        some = Rows(*(each[start : start + _CHUNK] for each in rows))
+        new = columns_at(past, some.at)._replace(named=some.named, mentions=some.mentions)
+        seen, cells, energies = mind.first_look(past, new, some.at, said, said.at(some.at))
+        found = look_again(
+            past, new, some.at, sights, energies[:, :REACH], softmax(energies), seen.pairs
+        )
+        row = np.arange(len(some.at))[:, None]
+        columns = np.concatenate([found.likeliest, np.full((len(row), 1), REACH)], axis=1)
+        there = np.concatenate([found.there, np.ones((len(row), 1), bool)], axis=1)
+        yield {
+            "cells": np.concatenate([cells[row, found.likeliest], found.pairs], axis=2).astype(np.float16),
+            "messages": np.concatenate([seen.messages, found.messages], axis=1).astype(np.float16),
+            "there": there & ~some.unknown[row, columns],
+            "right": some.right[row, columns] & there & ~some.unknown[row, columns],
+            "possible": some.right.any(axis=1),
+        }
+
+
+def train_second(
+    first: Weights,
+    lessons: Sequence[tuple[Kind, Examples]],
+    config: LooksConfig,
+    *,
+    epochs: float = 4.0,
+    progress: Callable[[int, float], None] = lambda step, loss: None,
+) -> Weights:
+    """The weights of both looks.
+
+    Args:
+        first: Those of the first, which stay.
+        lessons: What `collect_second` wrote; human links are gone through so many times.
+        config: How.
+        epochs: See there.
+        progress: Called after each step, with its loss.
+    """
+    torch.manual_seed(config.seed)
+    looks = Looks(len(first["first.response"]), config, torch.Generator().manual_seed(config.seed))
+    with torch.no_grad():
+        for name, value in looks.by_name.items():
+            if not name.startswith("second."):
+                value.copy_(torch.from_numpy(np.array(first[name])))
+    own = [value for name, value in looks.by_name.items() if name.startswith("second.")]
+    optimizer = torch.optim.AdamW(own, config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3)
+    rows = [np.flatnonzero(np.asarray(examples.right).any(axis=1)) for _, examples in lessons]
+    human = np.array([kind is Kind.LINKS for kind, _ in lessons])
+    links = sum(len(each) for each, is_human in zip(rows, human, strict=True) if is_human)
+    share = 1.0 if human.all() else 0.5
+    shares = np.where(human, share / max(human.sum(), 1), (1 - share) / max((~human).sum(), 1))
+    steps = max(int(epochs * (links or len(rows[0])) / _BATCH / share), 1)
+    xp, w = Torch(1.5 * config.dropout), looks.by_name
+    random = np.random.default_rng(config.seed)
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * max(min(1.0, step / 100) * (1 - step / steps), 0.01)
+        place = int(random.choice(len(lessons), p=shares / shares.sum()))
+        examples = lessons[place][1]
+        batch = np.sort(random.choice(rows[place], _BATCH))
+        cells, messages = (
+            torch.from_numpy(np.asarray(each[batch], np.float32)) for each in (examples.cells, examples.messages)
+        )
+        there, right = (torch.from_numpy(np.asarray(each[batch])) for each in (examples.there, examples.right))
+        found, start = network.second_look(w, cells, messages, there[:, :-1].float(), xp)
+        energies = torch.cat([found, start[:, None]], dim=1).masked_fill(~there, _NOT)
+        good = energies.masked_fill(~right, _NOT).logsumexp(dim=1)
+        loss = (energies.logsumexp(dim=1) - good).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        progress(step, float(loss.detach()))
+    return looks.arrays()

@@ -1,0 +1,81 @@
+"""The words that a model knows, from all rooms, none of which dominates, and no names of people."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.text.vocabulary import NAME
+from towhom.training.crosstalk.rooms import HeardRoom
+
+COMMON = 2000
+"""So many of the most frequent words are words, whoever is called so."""
+_ROOMS = 4
+"""What is said in so many rooms is a word, too."""
+_SEGMENTS = 3
+_IN_FRONT = 0.2
+_LEAST = 12
+"""How often a word must be said."""
+_SEPARATORS = frozenset({":", ",", ";"})
+
+
+def choose_words(rooms: Sequence[HeardRoom], size: int) -> list[str]:
+    """The most frequent words of all rooms, which count alike; what may be somebody's name is left out."""
+    share: defaultdict[str, float] = defaultdict(float)
+    times, spread, in_rooms, in_front = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    nicks = frozenset[str]().union(*(room.nicks for room in rooms))
+    for room in rooms:
+        counted = _count(room)
+        total = max(int(counted.times.sum()), 1)
+        for place in np.flatnonzero(counted.times).tolist():
+            word, count = room.words[place], int(counted.times[place])
+            # A short record must not outweigh what everybody says.
+            share[word] += count / max(total, 1_000_000)
+            times[word] += count
+            spread[word] += int(counted.segments[place])
+            in_front[word] += int(counted.in_front[place])
+            in_rooms[word] += 1
+    ranked = sorted(share, key=lambda word: (-share[word], word))
+    kept = []
+    for rank, word in enumerate(ranked):
+        name_like = (
+            spread[word] < _SEGMENTS
+            or (word in nicks and in_rooms[word] < min(_ROOMS, len(rooms)))
+            or in_front[word] > _IN_FRONT * times[word]
+        )
+        if times[word] >= _LEAST and (word == NAME or rank < COMMON or not name_like):
+            kept.append(word)
+    return kept[:size]
+
+
+class _Counts:
+    """Of the words of a room."""
+
+    def __init__(self, size: int) -> None:
+        self.times, self.segments, self.in_front = (np.zeros(size, np.int64) for _ in range(3))
+
+
+def _count(room: HeardRoom) -> _Counts:
+    found, size = _Counts(len(room.words)), len(room.words)
+    separators = np.array([word in _SEPARATORS for word in room.words])
+    for first, last in room.segments("train"):
+        start, stop = room.said_at[[first, last]]
+        said = np.asarray(room.said[start:stop])
+        found.times += np.bincount(said, minlength=size)
+        found.segments[np.unique(said)] += 1
+        firsts = room.said_at[first:last] - start
+        firsts = firsts[np.diff(room.said_at[first : last + 1]) > 2]
+        firsts = firsts[separators[said[firsts + 1]]]
+        found.in_front += np.bincount(said[firsts], minlength=size)
+    return found
+
+
+def tokens_of(room: HeardRoom, words: Iterable[str]) -> NDArray[np.int32]:
+    """The words of a room by their numbers in a vocabulary, from 1 on; 0 for those that are not in it."""
+    numbers = {word: number for number, word in enumerate(words, 1)}
+    ids = np.array([numbers.get(word, 0) for word in room.words], np.int32)
+    result: NDArray[np.int32] = ids[room.said]
+    return result
