@@ -1,8 +1,8 @@
 """How well a message answers each of those before it, or starts something: the energy, in two looks.
 
-The first look takes every message within reach for itself. The second takes the `LIKELIEST` of them, and knows
-in which conversations the first has put them. Both give logarithms: of P(j given r) where r is said, and of
-P(r, j) where r is one of several drafts.
+The first look takes every message within reach for itself. The second takes the `LIKELIEST` of them, and
+knows in which conversations the first has put them. Both give logarithms: of P(j given r) where r is said,
+and of P(r, j) where r is one of several drafts.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def first_look(
     return (second @ w["first.out"]).reshape(rows, reach), start
 
 
-def second_look(
-    w: Weights, cells: Any, messages: Any, there: Any, xp: Arrays = NUMPY
-) -> tuple[Any, Any]:
+def second_look(w: Weights, cells: Any, messages: Any, there: Any, xp: Arrays = NUMPY) -> tuple[Any, Any]:
     """(R, K), (R,) Energies of the likeliest, and of a start.
 
     Args:

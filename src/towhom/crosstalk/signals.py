@@ -7,7 +7,7 @@ message by message as all at once, and a draft has those that it would have if i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,9 @@ IT = ("asks", "command", "action", "length", "names somebody", "since its speake
       "first of its speaker", "asks anybody", "greets", "begins like an answer", "says you")  # fmt: skip
 PLACE = ("distance", "the last", "the last but one", "the last but two")
 TIME = ("gap", "a gap", "gap known")
-PEOPLE = ("speakers since", "the last of another", "messages of others since", "its speaker named the speaker",
-          "the speaker named its speaker", "messages of its speaker")  # fmt: skip
+PEOPLE = ("speakers since", "the last of another", "messages of others since",
+          "its speaker named the speaker", "the speaker named its speaker",
+          "messages of its speaker")  # fmt: skip
 WORDS = ("common weight", "cosine of pieces", "rarest common piece", "common pieces",
          "cosine with its speaker", "rarest piece in common with its speaker")  # fmt: skip
 PAIRS = (*WHO, *TURNS, *IT, *PLACE, *TIME, *PEOPLE, *WORDS)
@@ -60,7 +61,9 @@ ALONE = (*MESSAGE, *HABITS)
 """What the last dimension of `Signals.messages` is: of a message, and of its room."""
 
 _STEPS = np.arange(1, REACH + 1)
-_DISTANCES = np.stack([np.log(_STEPS) / 4, *(_STEPS == n for n in (1, 2, 3))], axis=1).astype(np.float32)
+_DISTANCES = np.stack([np.log(_STEPS) / 4, *(np.equal(_STEPS, n) for n in (1, 2, 3))], axis=1).astype(
+    np.float32
+)
 _NEARNESS = np.exp(-_STEPS / _FADING)
 _WORDS_NEARNESS = np.exp(-_STEPS / _WORDS_FADING).astype(np.float32)
 
@@ -176,9 +179,7 @@ def _next_call(past: Columns) -> Whole:
     change = np.flatnonzero(keys[order][1:] != keys[order][:-1])
     ends = np.append(change, len(order) - 1)
     # The nearest call at or after each entry, within the person's entries.
-    nearest = np.minimum.accumulate(
-        np.where(order >= count, np.arange(len(order)), len(order))[::-1]
-    )[::-1]
+    nearest = np.minimum.accumulate(np.where(order >= count, np.arange(len(order)), len(order))[::-1])[::-1]
     last = ends[np.searchsorted(ends, np.arange(len(order)))]
     found = np.where(nearest <= last, place[np.minimum(nearest, len(order) - 1)], _NEVER)
     result = np.full(count, _NEVER)
@@ -189,7 +190,7 @@ def _next_call(past: Columns) -> Whole:
 
 def _named_in(mentions: Whole, who: Whole) -> Flags:
     """Whether somebody is among those mentioned, one column after the other."""
-    found = mentions[..., 0] == who
+    found: Flags = mentions[..., 0] == who
     for column in range(1, mentions.shape[-1]):
         found |= mentions[..., column] == who
     return found
@@ -271,9 +272,7 @@ def _people(see: _Sight) -> list[NDArray[np.generic]]:
 
 def _by_group(see: _Sight, keys: Whole, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """(R, `REACH`) Values summed by their keys, for the speaker of each message."""
-    sums = np.bincount(keys.ravel(), values.ravel(), see.groups)
-    result: NDArray[np.float64] = sums[see.group]
-    return result
+    return _summed(keys.ravel(), values.ravel(), see.groups)[see.group]
 
 
 def _words(see: _Sight) -> list[NDArray[np.generic]]:
@@ -282,11 +281,10 @@ def _words(see: _Sight) -> list[NDArray[np.generic]]:
     row, weight, places = _same_pieces(see)
     size = rows * REACH
     cells = row * REACH + places
-    common = np.bincount(cells, weight, size).reshape(rows, REACH).astype(np.float32)
+    common = _summed(cells, weight, size).reshape(rows, REACH).astype(np.float32)
     number = np.bincount(cells, minlength=size).reshape(rows, REACH)
-    rarest = np.zeros(size, np.float32)
-    np.maximum.at(rarest, cells, weight)
-    rarest = rarest.reshape(rows, REACH)
+    rarest: Array = np.zeros((rows, REACH), np.float32)
+    np.maximum.at(rarest, (row, places), weight)
     mine, theirs = _totals(new)[:, None], _totals(past)[see.j]
     cosine = (common / np.sqrt(np.maximum(mine * theirs, 0.1))).astype(np.float32)
     return [
@@ -300,7 +298,12 @@ def _words(see: _Sight) -> list[NDArray[np.generic]]:
 
 def _totals(columns: Columns) -> NDArray[np.float64]:
     owner = np.repeat(np.arange(columns.size), np.diff(columns.offsets))
-    return np.bincount(owner, columns.weights, columns.size)
+    return _summed(owner, columns.weights, columns.size)
+
+
+def _summed(keys: Whole, values: NDArray[np.floating[Any]], size: int) -> NDArray[np.float64]:
+    """(size,) Values summed by their keys."""
+    return np.bincount(keys, values, size).astype(np.float64, copy=False)
 
 
 def _same_pieces(see: _Sight) -> tuple[Whole, Array, Whole]:
@@ -377,7 +380,8 @@ def _habits(see: _Sight, timed: Flags) -> list[NDArray[np.generic]]:
     time = np.where(timed, see.new.time, np.nan)
     return [
         calls[:, :_HABITS].sum(axis=1) / count,
-        (calls[:, :-1] & (named[:, :-1] == previous) & followed).sum(axis=1) / np.maximum(calls.sum(axis=1), 3),
+        (calls[:, :-1] & (named[:, :-1] == previous) & followed).sum(axis=1)
+        / np.maximum(calls.sum(axis=1), 3),
         np.log1p(last[:, :20].sum(axis=1)) / 2,
         np.log1p(last.sum(axis=1)) / 3,
         ((speaker == previous) & followed)[:, :_HABITS].sum(axis=1) / count,

@@ -149,7 +149,8 @@ def look_again(
 
 def _largest(of_it: Flags, values: NDArray[np.generic]) -> NDArray[np.generic]:
     """(R, K) The largest value of the same conversation."""
-    return np.where(of_it, values[:, None], 0).max(axis=2)
+    result: NDArray[np.generic] = np.where(of_it, values[:, None], 0).max(axis=2)
+    return result
 
 
 def _logarithms(likely: Array) -> Array:

@@ -42,7 +42,9 @@ class Encoder:
         except OSError as error:
             raise ConfigError(f"{folder}: this is no sentence encoder ({error})") from error
         self._pieces = {piece: number for number, piece in enumerate(pieces)}
-        self._layers = 1 + max(int(name.split(".")[2]) for name in self._w if name.startswith("encoder.layer."))
+        self._layers = 1 + max(
+            int(name.split(".")[2]) for name in self._w if name.startswith("encoder.layer.")
+        )
         self.width = self._w["embeddings.LayerNorm.weight"].shape[0]
         self._heads = self.width // 32
 
@@ -58,7 +60,8 @@ class Encoder:
         _, _, directions = np.linalg.svd(found[:_COMMON], full_matrices=False)
         reduced = found @ directions[:dimensions].T
         reduced /= np.linalg.norm(reduced, axis=1, keepdims=True) + 1e-6
-        return (reduced * _SIZE * dimensions**0.5).astype(np.float32)
+        result: NDArray[np.float32] = (reduced * _SIZE * dimensions**0.5).astype(np.float32)
+        return result
 
     def _ids(self, word: str) -> list[int]:
         """The pieces of a word, the longest that are known first."""
@@ -89,7 +92,9 @@ class Encoder:
         for layer in range(self._layers):
             name = f"encoder.layer.{layer}"
             query, key, value = (
-                self._linear(x, f"{name}.attention.self.{part}").unflatten(2, (self._heads, -1)).transpose(1, 2)
+                self._linear(x, f"{name}.attention.self.{part}")
+                .view(*x.shape[:2], self._heads, -1)
+                .transpose(1, 2)
                 for part in ("query", "key", "value")
             )
             seen = scaled_dot_product_attention(query, key, value, attn_mask=there[:, None, None].bool())

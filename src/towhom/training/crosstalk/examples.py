@@ -59,6 +59,12 @@ class Rows(NamedTuple):
     unknown: NDArray[np.bool_]
     """(R, `REACH` + 1) Cells of which nobody can tell."""
 
+    def some(self, which: slice | NDArray[np.int64]) -> Rows:
+        """Some of them."""
+        return Rows(
+            self.at[which], self.named[which], self.mentions[which], self.right[which], self.unknown[which]
+        )
+
 
 def rows_of(
     room: HeardRoom, kind: Kind, first: int, last: int, *, hidden: bool, random: np.random.Generator
@@ -219,7 +225,7 @@ def collect(
             continue
         if len(rows.at) * len(bounds) > most:
             kept = np.sort(random.choice(len(rows.at), max(most // len(bounds), 1), replace=False))
-            rows = Rows(*(each[kept] for each in rows))
+            rows = rows.some(kept)
         parts += _seen(room.columns(first, last, weights), rows, first, kind, part, random)
     if not parts:
         return None
@@ -234,7 +240,7 @@ def _seen(
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """What there is to see, some hundred messages at a time."""
     for start in range(0, len(rows.at), 400):
-        some = Rows(*(each[start : start + 400] for each in rows))
+        some = rows.some(slice(start, start + 400))
         at, count = some.at, len(some.at)
         reach, timed = np.full(count, REACH), np.ones(count, bool)
         if kind is Kind.NAMES and part == "train":
@@ -280,11 +286,15 @@ _SAID = ("mentions", "asks", "command", "action", "bearing", "everybody", "lengt
 
 
 def _draft(
-    past: Columns, new: Columns, at: NDArray[Any], draft: NDArray[Any], reach: NDArray[Any], timed: NDArray[Any]
+    past: Columns,
+    new: Columns,
+    at: NDArray[Any],
+    draft: NDArray[Any],
+    reach: NDArray[Any],
+    timed: NDArray[Any],
 ) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
     """What would be seen if somebody said another text: of the signals, those that it changes."""
     other = columns_at(past, draft)
     new = new._replace(**{name: getattr(other, name) for name in _SAID})
     seen = compare(past, new, at, reach=reach, timed=timed)
     return seen.pairs[..., OF_TEXT].astype(np.float16), seen.messages[:, OF_DRAFT].astype(np.float16)
-

@@ -253,11 +253,11 @@ def train_first(
     identity: dict[str, Any] = {
         **asdict(config), "lessons": [f"{lesson.room}, {lesson.kind.value}" for lesson in lessons]
     }  # fmt: skip
-    step = 0
+    first = 0
     if checkpoint is not None and checkpoint.exists():
-        step = load_checkpoint(checkpoint, looks, optimizer, identity)[0].batch
+        first = load_checkpoint(checkpoint, looks, optimizer, identity)[0].batch
     xp, shares = Torch(config.dropout), shares_of(lessons, config.links)
-    for step in range(step, config.steps):
+    for step in range(first, config.steps):
         random = np.random.default_rng([config.seed, step])
         torch.manual_seed(config.seed * 1_000_003 + step)
         for group in optimizer.param_groups:
@@ -270,7 +270,7 @@ def train_first(
             losses.append(loss_of(looks.first(block, xp), block.right, block.unknown, config.drafts))
         loss = torch.cat(losses).mean()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(looks.parameters(), 2.0)
         optimizer.step()
         progress(step, float(loss.detach()))

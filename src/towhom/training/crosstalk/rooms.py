@@ -111,8 +111,8 @@ def segments(source: Source, data: Path) -> Iterator[Segment]:
     """
     path = data / source.path
     if path.is_dir() and any(path.glob(f"*{SUFFIX}")):
-        for part, place in (("train", source.path), ("dev", source.dev)):
-            for log in read_linked_logs(data / place) if place else ():
+        for part, folder in (("train", source.path), ("dev", source.dev)):
+            for log in read_linked_logs(data / folder) if folder else ():
                 links = [(line, parent) for line, parents in log.links.items() for parent in parents]
                 yield Segment(part, [Taught(message) for message in log.lines], links)
         return
@@ -138,7 +138,11 @@ def _logged(path: Path) -> Iterator[Message]:
 
 
 def _json_lines(path: Path) -> Iterator[Taught]:
-    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
+    with (
+        lzma.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".xz"
+        else path.open(encoding="utf-8") as file
+    ):
         for number, line in enumerate(file):
             record: dict[str, Any] = json.loads(line)
             to = record.get("addressees")
@@ -215,9 +219,7 @@ class HeardRoom:
     def segments(self, part: str) -> list[tuple[int, int]]:
         """Where the segments of a part begin and end."""
         bounds = self.bounds.tolist()
-        return [
-            (bounds[place], bounds[place + 1]) for place, each in enumerate(self.parts) if each == part
-        ]
+        return [(bounds[place], bounds[place + 1]) for place, each in enumerate(self.parts) if each == part]
 
     def columns(self, first: int, last: int, weights: NDArray[np.float32]) -> Columns:
         """Some messages, given how much pieces tell."""
@@ -257,7 +259,8 @@ def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardR
         for name, array in kept.arrays().items():
             np.save(folder / f"{name}.npy", array)
         about = {
-            "source": asdict(source), "parts": kept.parts, "words": list(kept.words), "nicks": sorted(kept.nicks)
+            "source": asdict(source), "parts": kept.parts, "words": list(kept.words),
+            "nicks": sorted(kept.nicks),
         }  # fmt: skip
         (folder / "room.json").write_text(json.dumps(about, ensure_ascii=False), "utf-8", "surrogatepass")
     return HeardRoom(out)

@@ -88,12 +88,10 @@ def first_sights(mind: Mind, past: Columns, said: Texts) -> Sights:
 def _seen(mind: Mind, past: Columns, said: Texts, rows: Rows) -> Iterator[dict[str, NDArray[Any]]]:
     sights = first_sights(mind, past, said)
     for start in range(0, len(rows.at), _CHUNK):
-        some = Rows(*(each[start : start + _CHUNK] for each in rows))
+        some = rows.some(slice(start, start + _CHUNK))
         new = columns_at(past, some.at)._replace(named=some.named, mentions=some.mentions)
         seen, cells, energies = mind.first_look(past, new, some.at, said, said.at(some.at))
-        found = look_again(
-            past, new, some.at, sights, energies[:, :REACH], softmax(energies), seen.pairs
-        )
+        found = look_again(past, new, some.at, sights, energies[:, :REACH], softmax(energies), seen.pairs)
         row = np.arange(len(some.at))[:, None]
         columns = np.concatenate([found.likeliest, np.full((len(row), 1), REACH)], axis=1)
         there = np.concatenate([found.there, np.ones((len(row), 1), bool)], axis=1)
@@ -102,7 +100,6 @@ def _seen(mind: Mind, past: Columns, said: Texts, rows: Rows) -> Iterator[dict[s
             "messages": np.concatenate([seen.messages, found.messages], axis=1).astype(np.float16),
             "there": there & ~some.unknown[row, columns],
             "right": some.right[row, columns] & there & ~some.unknown[row, columns],
-            "possible": some.right.any(axis=1),
         }
 
 
@@ -146,15 +143,18 @@ def train_second(
         examples = lessons[place][1]
         batch = np.sort(random.choice(rows[place], _BATCH))
         cells, messages = (
-            torch.from_numpy(np.asarray(each[batch], np.float32)) for each in (examples.cells, examples.messages)
+            torch.from_numpy(np.asarray(each[batch], np.float32))
+            for each in (examples.cells, examples.messages)
         )
-        there, right = (torch.from_numpy(np.asarray(each[batch])) for each in (examples.there, examples.right))
+        there, right = (
+            torch.from_numpy(np.asarray(each[batch])) for each in (examples.there, examples.right)
+        )
         found, start = network.second_look(w, cells, messages, there[:, :-1].float(), xp)
         energies = torch.cat([found, start[:, None]], dim=1).masked_fill(~there, _NOT)
         good = energies.masked_fill(~right, _NOT).logsumexp(dim=1)
         loss = (energies.logsumexp(dim=1) - good).mean()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         progress(step, float(loss.detach()))
     return looks.arrays()

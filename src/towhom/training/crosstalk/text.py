@@ -251,7 +251,8 @@ class _Reader(NamedWeights):
         scores = scores.masked_fill(cells < 0, -1e9)
         good = scores.masked_fill(~right, -1e9).logsumexp(dim=1)
         known = right.any(dim=1)
-        return ((scores.logsumexp(dim=1) - good) * known).sum() / known.sum().clamp(min=1)
+        loss: Tensor = ((scores.logsumexp(dim=1) - good) * known).sum() / known.sum().clamp(min=1)
+        return loss
 
 
 def _of(heard: Tensor, places: NDArray[np.int64]) -> Tensor:
