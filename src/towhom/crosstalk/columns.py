@@ -58,6 +58,16 @@ class Columns(NamedTuple):
         """How many there are."""
         return len(self.speaker)
 
+    def after(self, earlier: Columns) -> Columns:
+        """These, after others whose people have the same numbers."""
+        both = {
+            name: np.concatenate([getattr(earlier, name), getattr(self, name)])
+            for name in self._fields
+            if name != "offsets"
+        }
+        offsets = np.concatenate([earlier.offsets, self.offsets[1:] + earlier.offsets[-1]])
+        return Columns(**both, offsets=offsets)
+
     def part(self, first: int) -> Columns:
         """The messages from one on."""
         start = self.offsets[first]

@@ -17,6 +17,9 @@ from towhom.crosstalk.signals import Signals, compare
 from towhom.crosstalk.structure import Sights, look_again
 from towhom.hearing.utterance import REACH, Utterance
 
+_PEOPLE = 500
+"""When more have come up than this, those who have left are forgotten."""
+
 
 class Texts(NamedTuple):
     """What N messages say."""
@@ -40,6 +43,18 @@ class Texts(NamedTuple):
         return Texts(*(part[len(part) - count :].copy() for part in self))
 
 
+class FirstLook(NamedTuple):
+    """What is made of R messages, each compared with those before it."""
+
+    seen: Signals
+    fits: Array
+    """(R, `REACH`, `TOWERS`)"""
+    cells: Array
+    """(R, `REACH`, cells) All that is known of each two."""
+    energies: Array
+    """(R, `REACH` + 1) The last is of a start."""
+
+
 class Mind:
     """What a model knows. It does not change, and can be shared by any number of threads.
 
@@ -60,10 +75,8 @@ class Mind:
         """What messages say, given how they were encoded."""
         return Texts(state, answers, heard, *network.says(self._w, state))
 
-    def first_look(
-        self, past: Columns, new: Columns, at: Whole, said: Texts, drafts: Texts
-    ) -> tuple[Signals, Array, Array]:
-        """What is seen of some messages; (R, `REACH`, cells); (R, `REACH` + 1) energies.
+    def first_look(self, past: Columns, new: Columns, at: Whole, said: Texts, drafts: Texts) -> FirstLook:
+        """What is seen of some messages.
 
         Args:
             past: See `signals.compare`.
@@ -81,7 +94,7 @@ class Mind:
         )
         energies = np.concatenate([np.where(seen.there, found, -np.inf), start[:, None]], axis=1)
         energies += (drafts.state @ self._w["first.response"])[:, None]
-        return seen, cells, energies
+        return FirstLook(seen, fits, cells, energies)
 
     def second_look(
         self,
@@ -89,14 +102,14 @@ class Mind:
         new: Columns,
         at: Whole,
         sights: Sights,
-        first: tuple[Signals, Array, Array],
+        first: FirstLook,
         *,
         number: int,
     ) -> Array:
         """(R, `REACH` + 1) Energies, knowing the conversations; minus infinity where it did not look."""
-        seen, cells, energies = first
+        seen, fits, cells, energies = first
         found = look_again(
-            past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, number=number
+            past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits, number=number
         )
         rows = np.arange(len(at))[:, None]
         cells = np.concatenate([cells[rows, found.likeliest], found.pairs], axis=2)
@@ -134,6 +147,8 @@ class Room:
     def __init__(self, mind: Mind) -> None:
         self._mind = mind
         self.messages: list[Utterance] = []
+        self._numbers = Numbers()
+        self._columns: Columns | None = None
         self._texts: Texts | None = None
         self._parent: list[int] = []
         self._thread: list[int] = []
@@ -153,12 +168,11 @@ class Room:
         drafts = mind.read(new)
         said = drafts if self._texts is None else drafts.after(self._texts)
         self.messages += new
-        numbers = Numbers()
-        past = columns_of(self.messages, numbers)
+        past, numbers = self._past(new), self._numbers
         at = np.arange(first, past.size)
         own = past.part(first)
         looked = mind.first_look(past, own, at, said, drafts)
-        self._decide(looked[2], known or [None] * len(new), first)
+        self._decide(looked.energies, known or [None] * len(new), first)
         answered = [NOBODY if who is None else numbers.get(who, NOBODY) for who in self._answered]
         sights = Sights(np.array(self._parent), np.array(self._thread), np.array(answered))
         number = self.number - first
@@ -166,7 +180,15 @@ class Room:
         self.number += len(new)
         del self.messages[:-REACH], self._parent[:-REACH], self._thread[:-REACH], self._answered[:-REACH]
         self._texts = said.last(len(self.messages))
+        self._columns = past.part(past.size - len(self.messages))
         return softmax(energies)
+
+    def _past(self, new: Sequence[Utterance]) -> Columns:
+        """All messages, those that are new among them."""
+        if self._columns is None or len(self._numbers) > _PEOPLE:
+            self._numbers = Numbers()
+            return columns_of(self.messages, self._numbers)
+        return columns_of(new, self._numbers).after(self._columns)
 
     def _decide(self, energies: Array, known: Sequence[tuple[int, int] | None], first: int) -> None:
         """Conversations at first sight."""

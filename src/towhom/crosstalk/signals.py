@@ -38,7 +38,7 @@ TURNS = (
 IT = ("asks", "command", "action", "length", "names somebody", "since its speaker spoke",
       "first of its speaker", "asks anybody", "greets", "begins like an answer", "says you")  # fmt: skip
 PLACE = ("distance", "the last", "the last but one", "the last but two")
-TIME = ("gap", "a gap", "gap known")
+TIME = ("gap", "short gap", "a gap", "gap known")
 PEOPLE = ("speakers since", "the last of another", "messages of others since",
           "its speaker named the speaker", "the speaker named its speaker",
           "messages of its speaker")  # fmt: skip
@@ -52,8 +52,8 @@ OF_TEXT = (PAIRS.index("mentions its speaker"), *range(PAIRS.index(WORDS[0]), le
 MESSAGE = ("asks", "command", "action", "length", "names somebody", "names a stranger", "mentions somebody",
            "first within reach", "since the speaker spoke", "since the speaker was named",
            "spoke since named", "their last names somebody", "asks anybody", "greets",
-           "begins like an answer", "says you", "calls everybody", "gap since the speaker spoke", "pace",
-           "pace known")  # fmt: skip
+           "begins like an answer", "says you", "calls everybody", "gap since the speaker spoke",
+           "short gap since the speaker spoke", "pace", "pace known")  # fmt: skip
 HABITS = ("messages that name somebody", "who is named spoke last", "speakers of late", "speakers",
           "messages that go on", "messages that ask", "length of messages", "pace over long",
           "messages there are")  # fmt: skip
@@ -247,7 +247,7 @@ def _gaps(see: _Sight, timed: Flags) -> list[NDArray[np.generic]]:
     gap = ((time[:, None] - see.past.time[see.j]) / 60).astype(np.float32)
     known = ~np.isnan(gap)
     gap = np.where(known, np.maximum(gap, 0.0), 0.0)
-    return [np.log1p(gap) / 3, gap >= 1, known]
+    return [np.log1p(gap) / 3, np.log1p(60 * gap) / 8, gap >= 1, known]
 
 
 def _people(see: _Sight) -> list[NDArray[np.generic]]:
@@ -349,13 +349,14 @@ def _alone(see: _Sight, timed: Flags) -> list[NDArray[np.generic]]:
     since_own = np.where(own >= 0, at - own, 2 * REACH)
     time = np.where(timed, new.time, np.nan)
     gap = np.where(own >= 0, (time - past.time[own]) / 60, np.where(np.isnan(time), np.nan, 600.0))
+    gap = np.maximum(np.nan_to_num(gap), 0.0)
     pace = _pace(see, time, _PACES[0])
     return [
         new.asks, new.command, new.action, new.length,
         named >= 0, named < NOBODY, (new.mentions >= 0).any(axis=1),
         own < 0, np.log1p(since_own) / 4, np.log1p(since_call) / 4,
         own > call, (own >= 0) & (past.named[own] >= 0), *new.bearing.T, new.everybody,
-        np.log1p(np.maximum(np.nan_to_num(gap), 0.0)) / 4,
+        np.log1p(gap) / 4, np.log1p(60 * gap) / 8,
         np.log1p(np.nan_to_num(pace)) / 3, ~np.isnan(pace),
     ]  # fmt: skip
 

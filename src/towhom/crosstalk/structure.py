@@ -19,6 +19,8 @@ LIKELIEST = 20
 _NEVER = 1 << 40
 _OLD = 1000
 """Messages after which it does not matter when a conversation began."""
+_ANSWER, _TOPIC = 0, 2
+"""Which towers say how well it answers, and how well it goes with the topic."""
 _STEPS = np.arange(1, REACH + 1)
 _COSINE, _RAREST = PAIRS.index("cosine of pieces"), PAIRS.index("rarest common piece")
 
@@ -28,7 +30,8 @@ STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it
              "the speaker's", "of whom this names", "distance of the latest", "likely",
              "its speaker altogether", "cosine with any of it", "rarest piece in common with any of it",
              "age", "the speaker's last", "what the speaker's last answers",
-             "by whom the speaker's last answers")  # fmt: skip
+             "by whom the speaker's last answers", "best answer to any of it",
+             "topic of it", "topic of any of it", "topic of its speaker", "answer to what it answers")  # fmt: skip
 ALONE_AFTER = ("start likely", "most likely")
 
 
@@ -64,6 +67,7 @@ def look_again(
     energies: Array,
     likely: Array,
     pairs: Array,
+    fits: Array,
     *,
     number: int = 0,
 ) -> Second:
@@ -77,6 +81,7 @@ def look_again(
         energies: (R, `REACH`) Of the first look, minus infinity where there is no message.
         likely: (R, `REACH` + 1) Probabilities of the first look; the last is that of a start.
         pairs: (R, `REACH`, `PAIRS`) What the first look saw.
+        fits: (R, `REACH`, `TOWERS`) How well it goes with each, by what they say.
         number: That of the first message of the past.
     """
     past = past if past.size else new
@@ -103,12 +108,15 @@ def look_again(
     seen = np.where(i >= _STEPS, thread[window], -1)
     of_it = thread[j][:, :, None] == seen[:, None]  # (R, K, REACH)
     by_it = (speaker[j][:, :, None] == speaker[window][:, None]) & (i >= _STEPS)[:, None]
+    answer, topic = fits[..., _ANSWER], fits[..., _TOPIC]
+    back = columns + parent[j]  # to what each answers
     sums = of_it.astype(np.float32) @ np.stack(
         [
             likely[:, :REACH],
             np.ones(window.shape, np.float32),
             (speaker[window] == me).astype(np.float32),
             ((speaker[window] == named) & (named >= 0)).astype(np.float32),
+            topic,
         ],
         axis=2,
     )
@@ -138,6 +146,11 @@ def look_again(
         (own >= 0)[:, None] & (j == own[:, None]),
         (own_parent >= 0)[:, None] & (j == own_parent[:, None]),
         (own >= 0)[:, None] & (answered[own][:, None] == speaker[j]),
+        _largest(of_it & (speaker[window] != me)[:, None], answer),
+        sums[..., 4] / (1 + sums[..., 1]),
+        _largest(of_it, topic),
+        _largest(by_it, topic),
+        np.where((parent[j] > 0) & (back < REACH), answer[rows, np.minimum(back, REACH - 1)], 0.0),
     ]
     result = np.empty((*j.shape, len(STRUCTURE)), np.float32)
     for place, column in enumerate(found):

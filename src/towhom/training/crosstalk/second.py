@@ -76,7 +76,7 @@ def first_sights(mind: Mind, past: Columns, said: Texts) -> Sights:
     parent = np.zeros(past.size, np.int64)
     for start in range(0, past.size, _CHUNK):
         at = np.arange(start, min(start + _CHUNK, past.size))
-        energies = mind.first_look(past, columns_at(past, at), at, said, said.at(at))[2]
+        energies = mind.first_look(past, columns_at(past, at), at, said, said.at(at)).energies
         parent[at] = (energies.argmax(axis=1) + 1) % (REACH + 1)
     thread, answered = np.arange(past.size), np.full(past.size, NOBODY)
     for place in np.flatnonzero(parent).tolist():
@@ -90,8 +90,10 @@ def _seen(mind: Mind, past: Columns, said: Texts, rows: Rows) -> Iterator[dict[s
     for start in range(0, len(rows.at), _CHUNK):
         some = rows.some(slice(start, start + _CHUNK))
         new = columns_at(past, some.at)._replace(named=some.named, mentions=some.mentions)
-        seen, cells, energies = mind.first_look(past, new, some.at, said, said.at(some.at))
-        found = look_again(past, new, some.at, sights, energies[:, :REACH], softmax(energies), seen.pairs)
+        seen, fits, cells, energies = mind.first_look(past, new, some.at, said, said.at(some.at))
+        found = look_again(
+            past, new, some.at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits
+        )
         row = np.arange(len(some.at))[:, None]
         columns = np.concatenate([found.likeliest, np.full((len(row), 1), REACH)], axis=1)
         there = np.concatenate([found.there, np.ones((len(row), 1), bool)], axis=1)
