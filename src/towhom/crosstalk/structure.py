@@ -31,7 +31,8 @@ STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it
              "its speaker altogether", "cosine with any of it", "rarest piece in common with any of it",
              "age", "the speaker's last", "what the speaker's last answers",
              "by whom the speaker's last answers", "best answer to any of it",
-             "topic of it", "topic of any of it", "topic of its speaker", "answer to what it answers")  # fmt: skip
+             "topic of it", "topic of any of it", "topic of its speaker",
+             "answer to what it answers")  # fmt: skip
 ALONE_AFTER = ("start likely", "most likely")
 
 
