@@ -164,6 +164,8 @@ class Room:
             known: Of those of which the platform says what they answer: how many messages before, and its
                 conversation at first sight.
         """
+        if not new:
+            return np.empty((0, REACH + 1), np.float32)
         mind, first = self._mind, len(self.messages)
         drafts = mind.read(new)
         said = drafts if self._texts is None else drafts.after(self._texts)
@@ -182,6 +184,13 @@ class Room:
         self._texts = said.last(len(self.messages))
         self._columns = past.part(past.size - len(self.messages))
         return softmax(energies)
+
+    def refresh(self) -> None:
+        """Look again at what was said, since a message was changed or taken back."""
+        if self.messages:
+            self._numbers = Numbers()
+            self._columns = columns_of(self.messages, self._numbers)
+            self._texts = self._mind.read(self.messages)
 
     def _past(self, new: Sequence[Utterance]) -> Columns:
         """All messages, those that are new among them."""

@@ -17,6 +17,8 @@ from towhom.crosstalk.arrays import NUMPY, Arrays, Weights
 from towhom.crosstalk.columns import Whole
 
 TOWERS = 3
+LIMIT = 24
+"""Words of a message that are read."""
 LENGTH, LEAST = 3.0, 0.3
 """Sums of vectors have about this length; those that are hardly there, less."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.functional import gelu, layer_norm, linear, normalize, scaled_dot_product_attention
@@ -39,9 +40,11 @@ class Encoder:
         try:
             self._w = load_file(folder / "model.safetensors")
             pieces = (folder / "vocab.txt").read_text("utf-8").splitlines()
-        except OSError as error:
+        except (OSError, ValueError, SafetensorError) as error:
             raise ConfigError(f"{folder}: this is no sentence encoder ({error})") from error
         self._pieces = {piece: number for number, piece in enumerate(pieces)}
+        if not {"[CLS]", "[SEP]", "[UNK]"} <= self._pieces.keys():
+            raise ConfigError(f"{folder}: the vocabulary of the encoder has no [CLS], [SEP] or [UNK]")
         self._layers = 1 + max(
             int(name.split(".")[2]) for name in self._w if name.startswith("encoder.layer.")
         )
@@ -49,7 +52,15 @@ class Encoder:
         self._heads = self.width // 32
 
     def vectors(self, words: Sequence[str], dimensions: int) -> NDArray[np.float32]:
-        """(words, dimensions) Of words, the most frequent first."""
+        """(words, dimensions) Of words, the most frequent first.
+
+        Raises:
+            ConfigError: There are not so many dimensions in them.
+        """
+        if dimensions > min(self.width, len(words)):
+            raise ConfigError(
+                f"{len(words)} words of an encoder of width {self.width} cannot have {dimensions} dimensions"
+            )
         found = np.empty((len(words), self.width), np.float32)
         order = sorted(range(len(words)), key=lambda place: len(words[place]))
         for start in range(0, len(order), _AT_ONCE):

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from towhom.crosstalk import network, words
 from towhom.crosstalk.signals import OF_TEXT, PAIRS
+from towhom.errors import TrainingError
 from towhom.files import atomic_folder
 from towhom.hearing.utterance import REACH
 from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
@@ -166,8 +167,8 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH) -> Block:
     state, answers, heard = around
     places = np.repeat(np.maximum(at[:, None] - first - _STEPS[:reach], 0), said.shape[1], axis=0)
     flat = said.ravel()
-    products = np.einsum("rkd,nkd->rnk", answers[flat], heard[: last - first], optimize=True)
-    fits = np.take_along_axis(products, places[..., None], axis=1)
+    products = np.matmul(answers[flat].transpose(1, 0, 2), heard[: last - first].transpose(1, 2, 0))
+    fits = np.take_along_axis(products, places[None], axis=2).transpose(1, 2, 0)
     cells = np.r_[0:reach, REACH]
     right, unknown = (examples.bits(name, rows)[:, cells] for name in ("right", "unknown"))
     there = (pairs[..., _DISTANCE] > 0) | (pairs[..., _LAST] > 0)
@@ -244,6 +245,8 @@ def train_first(
         checkpoint: A file to go on from, written every now and then.
         progress: Called after each step, with its loss.
     """
+    if not lessons:
+        raise TrainingError("the rooms teach nothing: nobody names, quotes or is linked with anybody")
     torch.manual_seed(config.seed)
     state = lessons[0].texts.state.shape[1]
     looks = Looks(state, config, torch.Generator().manual_seed(config.seed))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from towhom.chat import Kind, Message
 from towhom.crosstalk.columns import NOBODY, Columns, Numbers, columns_of
+from towhom.crosstalk.words import LIMIT
 from towhom.errors import ConfigError, TrainingError
 from towhom.evaluation.reply_links import SUFFIX, read_linked_logs
 from towhom.files import atomic_folder
@@ -36,8 +37,6 @@ from towhom.text.vocabulary import NAME
 
 SEGMENT = 2000
 """Messages that are heard as one piece."""
-WORDS = 30
-"""Words of a message that are kept."""
 UNKNOWN = -9
 """Nobody has said whom it was for."""
 PARTS = ("train", "dev", "test")
@@ -138,18 +137,22 @@ def _logged(path: Path) -> Iterator[Message]:
 
 
 def _json_lines(path: Path) -> Iterator[Taught]:
-    with (
-        lzma.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".xz"
-        else path.open(encoding="utf-8") as file
-    ):
+    if not path.is_file():
+        raise TrainingError(f"{path}: there is no such file")
+    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
         for number, line in enumerate(file):
-            record: dict[str, Any] = json.loads(line)
-            to = record.get("addressees")
-            topic = record.get("thread")
-            # Whom it mentions is heard from its text; what it quotes is to be found out.
-            heard = {key: value for key, value in record.items() if key not in ("addressee", "reply_to")}
-            message = message_from(heard, line=number)
+            if not line.strip():
+                continue
+            try:
+                record: dict[str, Any] = json.loads(line)
+                # Whom it mentions is heard from its text; what it quotes is to be found out.
+                heard = {key: value for key, value in record.items() if key not in ("addressee", "reply_to")}
+                message = message_from(heard, line=number)
+            except (ValueError, AttributeError) as error:
+                raise TrainingError(
+                    f"{path}, line {number + 1}: no message can be read here ({error})"
+                ) from error
+            to, topic = record.get("addressees"), record.get("thread")
             message = Message(**{**_fields(message), "reply_to": record.get("reply_to")})
             yield Taught(message, topic, None if to is None else tuple(to))
 
@@ -262,7 +265,7 @@ def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardR
             "source": asdict(source), "parts": kept.parts, "words": list(kept.words),
             "nicks": sorted(kept.nicks),
         }  # fmt: skip
-        (folder / "room.json").write_text(json.dumps(about, ensure_ascii=False), "utf-8", "surrogatepass")
+        (folder / "room.json").write_text(json.dumps(about), "utf-8")
     return HeardRoom(out)
 
 
@@ -300,7 +303,10 @@ class _Kept:
             place = len(utterances)
             self._reply.append(0 if answered is None else place - answered)
             self._topic.append(NOBODY if taught.topic is None else topics[taught.topic])
-            self._for.append(_truth(taught.addressees, numbers))
+            meant = (
+                None if taught.addressees is None else [ear.people.id_of(who) for who in taught.addressees]
+            )
+            self._for.append(_truth(meant, numbers))
             self._said.append(self._words_of(utterance, ear))
             self.nicks |= name_parts(message.speaker)
             utterances.append(utterance)
@@ -318,12 +324,12 @@ class _Kept:
 
     def _words_of(self, utterance: Utterance, ear: Ear) -> NDArray[np.int32]:
         is_name, common = ear.people.is_name, ear.lexicon.ids
-        found = words(utterance.text)[:WORDS]
+        found = words(utterance.text)[:LIMIT]
         hidden = (NAME if is_name(word) and word not in common else word[:_LONGEST_WORD] for word in found)
         return np.array([self.words[word] for word in hidden], np.int32)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        if not self._columns:
+        if not self._said:
             raise TrainingError("there is no message to learn from")
         of_columns = {
             name: np.concatenate([getattr(each, name) for each in self._columns])
@@ -344,7 +350,7 @@ class _Kept:
         }
 
 
-def _truth(addressees: tuple[str, ...] | None, numbers: Numbers) -> int:
+def _truth(addressees: Sequence[str] | None, numbers: Numbers) -> int:
     """The number of whom it was for; `NOBODY` in particular is the group; `UNKNOWN`, also of one of two."""
     if addressees is None or len(addressees) == 2:
         return UNKNOWN

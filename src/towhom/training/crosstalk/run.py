@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
 from towhom.crosstalk.mind import Mind
+from towhom.crosstalk.words import LIMIT
 from towhom.files import atomic_file
 from towhom.hearing.lexicon import Lexicon
 from towhom.text.vocabulary import ModelVocabulary
@@ -25,8 +26,6 @@ from towhom.training.crosstalk.second import collect_second, train_second
 from towhom.training.crosstalk.text import TextConfig, train_text
 from towhom.training.crosstalk.vocabulary import choose_words
 
-LIMIT = 24
-"""Words of a message that the model reads."""
 _MOST = 60_000
 """Messages of a room that teach in one way."""
 _SECOND = 12_000

@@ -106,7 +106,7 @@ class Answers:
             if in_topic is not None:
                 found = np.where(found >= 0, found, in_topic)
             result[here] = np.where(found >= 0, found + first, -1)
-        quoted = np.flatnonzero(np.asarray(room.reply) > 0)
+        quoted = self._trained[np.asarray(room.reply)[self._trained] > 0]
         result[quoted] = quoted - np.asarray(room.reply)[quoted]
         links = np.asarray(room.links)
         links = links[(links[:, 0] > links[:, 1]) & np.isin(links[:, 0], self._trained)]
@@ -157,6 +157,8 @@ def _last_of_others(topic: NDArray[Any], speaker: NDArray[Any]) -> NDArray[np.in
     for place, (about, who) in enumerate(zip(topic.tolist(), speaker.tolist(), strict=True)):
         latest, by, other = last.get(about, (-1, -1, -1))
         result[place] = other if by == who else latest
+        if about < 0:
+            result[place] = -1
         last[about] = place, who, other if by == who else latest
     return result
 
