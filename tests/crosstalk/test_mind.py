@@ -159,7 +159,8 @@ class TestKnown:
         told = other.hear(messages, known)
         assert_allclose(told[:39], plain[:39], atol=1e-6)
         following = lines("ada> so", "bob> ada: and then the tea ?")
-        assert not np.allclose(one.hear(following), other.hear(following), atol=1e-6)
+        # However unlikely each is: random weights are sure of themselves.
+        assert not np.allclose(one.hear(following), other.hear(following), rtol=1e-3, atol=0)
 
     def test_at_first_sight(self, mind: Mind, sights: list[Sights]) -> None:
         """Without links, each answers what the first look finds likeliest, or starts a conversation."""

@@ -27,6 +27,7 @@ def shapes(state: int, says: int, hidden: int, second: int) -> dict[str, tuple[i
         "fit": (TOWERS,),
         "first.cell.w": (cells, hidden),
         "first.message.w": (alone, hidden),
+        "first.context.w": (cells, hidden),
         "first.answer.w": (says, hidden),
         "first.heard.w": (says, hidden),
         "first.b": (hidden,),
@@ -88,10 +89,12 @@ def first_look(
     """
     rows, reach, width = cells.shape
     hidden = (cells.reshape(-1, width) @ w["first.cell.w"]).reshape(rows, reach, -1)
-    alone = messages @ w["first.message.w"] + answer @ w["first.answer.w"] + w["first.b"]
+    context = xp.most(cells)  # whether a draft fits at all is not for one message to say
+    alone = messages @ w["first.message.w"] + context @ w["first.context.w"]
+    alone = alone + answer @ w["first.answer.w"] + w["first.b"]
     hidden = xp.relu(hidden + alone[:, None] + xp.take(heard @ w["first.heard.w"], places))
     second = xp.relu(xp.thin(hidden).reshape(rows * reach, -1) @ w["first.second.w"] + w["first.second.b"])
-    known = xp.join([messages, answer, xp.most(cells)])
+    known = xp.join([messages, answer, context])
     start = xp.relu(known @ w["first.start.w"] + w["first.start.b"]) @ w["first.start.out"]
     return (second @ w["first.out"]).reshape(rows, reach), start
 
