@@ -71,9 +71,28 @@ class Columns(NamedTuple):
     def part(self, first: int) -> Columns:
         """The messages from one on."""
         start = self.offsets[first]
-        of_pieces = {"pieces": self.pieces[start:], "weights": self.weights[start:]}
-        rest = {name: getattr(self, name)[first:] for name in self._fields if name not in of_pieces}
-        return Columns(**{**rest, **of_pieces, "offsets": rest["offsets"] - start})
+        return Columns(
+            **{name: getattr(self, name)[first:] for name in OF_MESSAGES},
+            pieces=self.pieces[start:],
+            weights=self.weights[start:],
+            offsets=self.offsets[first:] - start,
+        )
+
+    def at(self, places: Whole) -> Columns:
+        """Some messages, in any order."""
+        lengths = np.diff(self.offsets)[places]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        pieces = np.repeat(self.offsets[places] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Columns(
+            **{name: getattr(self, name)[places] for name in OF_MESSAGES},
+            pieces=self.pieces[pieces],
+            weights=self.weights[pieces],
+            offsets=offsets,
+        )
+
+
+OF_MESSAGES = tuple(name for name in Columns._fields if name not in ("pieces", "weights", "offsets"))
+"""The columns that have a row for each message."""
 
 
 class Numbers(dict[str, int]):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from towhom.crosstalk import network, words
 from towhom.crosstalk.columns import NOBODY, Array, Columns, Numbers, Whole, columns_of
-from towhom.crosstalk.signals import Signals, compare
-from towhom.crosstalk.structure import Sights, look_again
+from towhom.crosstalk.signals import Signals, compare, places_before
+from towhom.crosstalk.structure import Second, Sights, look_again, parents
 from towhom.hearing.utterance import REACH, Utterance
 
 _PEOPLE = 500
@@ -86,8 +86,8 @@ class Mind:
             drafts: What the new ones say.
         """
         seen = compare(past, new, at)
-        places = np.maximum(at[:, None] - np.arange(1, REACH + 1), 0)
-        fits = _fits(drafts.answers, said.heard, places) * seen.there[..., None]
+        places, _ = places_before(at)
+        fits = fits_of(drafts.answers, said.heard, places) * seen.there[..., None]
         cells = network.cells_of(self._w, seen.pairs, fits)
         found, start = network.first_look(
             self._w, cells, seen.messages, drafts.as_answer, said.as_heard, places
@@ -107,18 +107,29 @@ class Mind:
         number: int,
     ) -> Array:
         """(R, `REACH` + 1) Energies, knowing the conversations; minus infinity where it did not look."""
-        seen, fits, cells, energies = first
-        found = look_again(
-            past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits, number=number
-        )
-        rows = np.arange(len(at))[:, None]
-        cells = np.concatenate([cells[rows, found.likeliest], found.pairs], axis=2)
-        messages = np.concatenate([seen.messages, found.messages], axis=1)
+        found, cells, messages = seen_again(past, new, at, sights, first, number=number)
         likeliest, start = network.second_look(self._w, cells, messages, found.there.astype(np.float32))
-        result = np.full(energies.shape, -np.inf, np.float32)
+        result = np.full(first.energies.shape, -np.inf, np.float32)
+        rows = np.arange(len(at))[:, None]
         result[rows, found.likeliest] = np.where(found.there, likeliest, -np.inf)
         result[:, REACH] = start
         return result
+
+
+def seen_again(
+    past: Columns, new: Columns, at: Whole, sights: Sights, first: FirstLook, *, number: int = 0
+) -> tuple[Second, Array, Array]:
+    """What the second look sees; (R, K, cells and `STRUCTURE`), (R, `ALONE` and `ALONE_AFTER`) all of it."""
+    seen, fits, cells, energies = first
+    found = look_again(
+        past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits, number=number
+    )
+    rows = np.arange(len(at))[:, None]
+    return (
+        found,
+        np.concatenate([cells[rows, found.likeliest], found.pairs], axis=2),
+        np.concatenate([seen.messages, found.messages], axis=1),
+    )
 
 
 def softmax(energies: Array) -> Array:
@@ -128,7 +139,7 @@ def softmax(energies: Array) -> Array:
     return result
 
 
-def _fits(answers: Array, heard: Array, places: Whole) -> Array:
+def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
     """(R, `REACH`, `TOWERS`) How well each message is answered."""
     first = int(places.min(initial=len(heard)))
     heard = heard[first : int(places.max(initial=0)) + 1]
@@ -201,9 +212,9 @@ class Room:
 
     def _decide(self, energies: Array, known: Sequence[tuple[int, int] | None], first: int) -> None:
         """Conversations at first sight."""
-        for row, (column, given) in enumerate(zip(energies.argmax(axis=1).tolist(), known, strict=True)):
+        for row, (likeliest, given) in enumerate(zip(parents(energies).tolist(), known, strict=True)):
             at = first + row
-            back = (column + 1) % (REACH + 1) if given is None else given[0]
+            back = likeliest if given is None else given[0]
             if 0 < back <= min(REACH, at):
                 self._parent.append(back)
                 self._thread.append(self._thread[at - back])

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from towhom.crosstalk.columns import NOBODY, Array, Columns, Flags, Whole
 from towhom.hearing.utterance import REACH
 
-_NEVER = 1 << 40
+NEVER = 1 << 40
+"""The place of what does not come up again."""
 _OWN = 3
 """How many of the speaker's own messages are looked at."""
 _PACES = (10, 50)
@@ -60,12 +61,13 @@ HABITS = ("messages that name somebody", "who is named spoke last", "speakers of
 ALONE = (*MESSAGE, *HABITS)
 """What the last dimension of `Signals.messages` is: of a message, and of its room."""
 
-_STEPS = np.arange(1, REACH + 1)
-_DISTANCES = np.stack([np.log(_STEPS) / 4, *(np.equal(_STEPS, n) for n in (1, 2, 3))], axis=1).astype(
+STEPS = np.arange(1, REACH + 1)
+"""How far back the columns are."""
+_DISTANCES = np.stack([np.log(STEPS) / 4, *(np.equal(STEPS, n) for n in (1, 2, 3))], axis=1).astype(
     np.float32
 )
-_NEARNESS = np.exp(-_STEPS / _FADING)
-_WORDS_NEARNESS = np.exp(-_STEPS / _WORDS_FADING).astype(np.float32)
+_NEARNESS = np.exp(-STEPS / _FADING)
+_WORDS_NEARNESS = np.exp(-STEPS / _WORDS_FADING).astype(np.float32)
 
 
 class Signals(NamedTuple):
@@ -138,10 +140,15 @@ def compare(
     return Signals(pairs, messages, see.there)
 
 
+def places_before(at: Whole) -> tuple[Whole, Flags]:
+    """(R, `REACH`) Where the messages before some places are, and whether there is one."""
+    places = at[:, None] - STEPS
+    return np.maximum(places, 0), places >= 0
+
+
 def _look(past: Columns, new: Columns, at: Whole, reach: Whole) -> _Sight:
-    places = at[:, None] - _STEPS
-    j = np.maximum(places, 0)
-    there = (places >= 0) & (reach[:, None] >= _STEPS) & ~past.gone[j]
+    j, there = places_before(at)
+    there = there & (reach[:, None] >= STEPS) & ~past.gone[j]
     own, back, place = [], new.own, at
     for _ in range(_OWN):
         place = np.where((place >= 0) & (back > 0), place - back, -1)
@@ -159,14 +166,14 @@ def next_of(keys: Whole) -> Whole:
     """(N,) Where each key comes up again."""
     order = np.argsort(keys, kind="stable")
     same = keys[order][1:] == keys[order][:-1]
-    result = np.full(len(keys), _NEVER)
+    result = np.full(len(keys), NEVER)
     result[order[:-1][same]] = order[1:][same]
     return result
 
 
 def next_but_one(later: Whole) -> Whole:
     """(N,) The next but one, given the next."""
-    return np.where(later < _NEVER, later[np.minimum(later, len(later) - 1)], _NEVER)
+    return np.where(later < NEVER, later[np.minimum(later, len(later) - 1)], NEVER)
 
 
 def _next_call(past: Columns) -> Whole:
@@ -175,14 +182,14 @@ def _next_call(past: Columns) -> Whole:
     # Calls and messages in one row: of each person, the next call after each of their messages.
     keys = np.concatenate([past.speaker, past.named])
     order = np.lexsort((np.concatenate([np.arange(count) * 2 + 1, np.arange(count) * 2]), keys))
-    place = np.where(order >= count, order - count, _NEVER)
+    place = np.where(order >= count, order - count, NEVER)
     change = np.flatnonzero(keys[order][1:] != keys[order][:-1])
     ends = np.append(change, len(order) - 1)
     # The nearest call at or after each entry, within the person's entries.
     nearest = np.minimum.accumulate(np.where(order >= count, np.arange(len(order)), len(order))[::-1])[::-1]
     last = ends[np.searchsorted(ends, np.arange(len(order)))]
-    found = np.where(nearest <= last, place[np.minimum(nearest, len(order) - 1)], _NEVER)
-    result = np.full(count, _NEVER)
+    found = np.where(nearest <= last, place[np.minimum(nearest, len(order) - 1)], NEVER)
+    result = np.full(count, NEVER)
     spoken = order < count
     result[order[spoken]] = found[spoken]
     return result
@@ -233,7 +240,7 @@ def _turns(see: _Sight) -> list[Flags]:
 def _it(see: _Sight) -> list[NDArray[np.generic]]:
     past, j = see.past, see.j
     own = past.own[j]
-    own = np.where(own > see.reach[:, None] - _STEPS, 0, own)
+    own = np.where(own > see.reach[:, None] - STEPS, 0, own)
     bearing = past.bearing[j]
     return [
         past.asks[j], past.command[j], past.action[j], past.length[j], past.named[j] != NOBODY,

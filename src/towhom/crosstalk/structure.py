@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.crosstalk.columns import Array, Columns, Flags, Whole
-from towhom.crosstalk.signals import PAIRS, next_but_one, next_of
+from towhom.crosstalk.signals import NEVER, PAIRS, STEPS, next_but_one, next_of, places_before
 from towhom.hearing.utterance import REACH
 
 LIKELIEST = 20
-_NEVER = 1 << 40
 _OLD = 1000
 """Messages after which it does not matter when a conversation began."""
 _ANSWER, _TOPIC = 0, 2
 """Which towers say how well it answers, and how well it goes with the topic."""
-_STEPS = np.arange(1, REACH + 1)
 _COSINE, _RAREST = PAIRS.index("cosine of pieces"), PAIRS.index("rarest common piece")
 
 STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it", "latest of it",
@@ -45,6 +43,12 @@ class Sights(NamedTuple):
     """The number of its conversation: that of the message that started it."""
     answered: Whole
     """Who said what it answers; negative if nobody."""
+
+
+def parents(energies: Array) -> Whole:
+    """(R,) How many messages ago what is likeliest answered was said; 0 for a start."""
+    result: Whole = (energies.argmax(axis=1) + 1) % (REACH + 1)
+    return result
 
 
 class Second(NamedTuple):
@@ -85,7 +89,6 @@ def look_again(
         fits: (R, `REACH`, `TOWERS`) How well it goes with each, by what they say.
         number: That of the first message of the past.
     """
-    past = past if past.size else new
     rows = np.arange(len(at))[:, None]
     columns = np.argpartition(-energies, LIKELIEST - 1, axis=1)[:, :LIKELIEST]
     columns.sort(axis=1)
@@ -98,17 +101,17 @@ def look_again(
     everybody = np.arange(count)
     later = next_of(thread)
     by_speaker = next_of(thread * (int(speaker.max(initial=0)) + 1) + speaker)
-    child = np.full(count, _NEVER)
+    child = np.full(count, NEVER)
     with_parent = np.flatnonzero((parent > 0) & (parent <= everybody))[::-1]
     child[with_parent - parent[with_parent]] = with_parent  # the earliest stays, since it is written last
     own = np.where(new.own > 0, at - new.own, -1)
     own_before = np.where((own >= 0) & (past.own[own] > 0), own - past.own[own], -1)
     own_before = np.where(at - own_before <= REACH, own_before, -1)
     own_parent = np.where((own >= 0) & (parent[own] > 0), own - parent[own], -1)
-    window = np.maximum(i - _STEPS, 0)
-    seen = np.where(i >= _STEPS, thread[window], -1)
+    window, within = places_before(at)
+    seen = np.where(within, thread[window], -1)
     of_it = thread[j][:, :, None] == seen[:, None]  # (R, K, REACH)
-    by_it = (speaker[j][:, :, None] == speaker[window][:, None]) & (i >= _STEPS)[:, None]
+    by_it = (speaker[j][:, :, None] == speaker[window][:, None]) & within[:, None]
     answer, topic = fits[..., _ANSWER], fits[..., _TOPIC]
     back = columns + parent[j]  # to what each answers
     sums = of_it.astype(np.float32) @ np.stack(
@@ -138,7 +141,7 @@ def look_again(
         np.log1p(sums[..., 1]) / 3,
         np.log1p(sums[..., 2]),
         np.log1p(sums[..., 3]),
-        np.log(REACH + 1 - _largest(of_it, np.broadcast_to(REACH - _STEPS + 1, seen.shape))) / 4,
+        np.log(REACH + 1 - _largest(of_it, np.broadcast_to(REACH - STEPS + 1, seen.shape))) / 4,
         _logarithms(chosen),
         altogether[..., 0],
         _largest(of_it, pairs[..., _COSINE]),

@@ -28,6 +28,11 @@ class NamedWeights(nn.Module):
             values = torch.empty(shape).uniform_(-bound, bound, generator=generator)
             self.weights[name.replace(".", "_")] = nn.Parameter(values)
 
+    @property
+    def by_name(self) -> dict[str, nn.Parameter]:
+        """The weights to train, by their own names."""
+        return {name: self.weights[name.replace(".", "_")] for name in self._names}
+
     def arrays(self) -> dict[str, NDArray[np.float32]]:
         """The weights as they are now, by their own names."""
-        return {name: self.weights[name.replace(".", "_")].detach().numpy() for name in self._names}
+        return {name: value.detach().numpy() for name, value in self.by_name.items()}

@@ -21,7 +21,6 @@ from towhom.training.crosstalk.examples import (
     Kind,
     Rows,
     collect,
-    columns_at,
     rows_of,
 )
 from towhom.training.crosstalk.rooms import HeardRoom
@@ -192,7 +191,7 @@ class TestCollect:
         assert found.at.tolist() == [20, 30, 60]
         assert found.start.tolist() == [0, 0, 0]
         columns = room.columns(0, COUNT, WEIGHTS)
-        expected = compare(columns, columns_at(columns, found.at), found.at)
+        expected = compare(columns, columns.at(found.at), found.at)
         assert_allclose(found.pairs, expected.pairs, atol=2e-3)
         assert_allclose(found.messages, expected.messages, atol=2e-3)
         assert found.pairs[0, 1, PAIRS.index("cosine of pieces")] > 0
@@ -258,7 +257,7 @@ class TestCollect:
             reach, timed = int(within.sum()), bool(pairs[:, PAIRS.index("gap known")].any())
             assert beyond[row, :REACH][~within].all()
             for draft in range(count):
-                text = columns_at(past, np.array([found.drafts[row, draft] - 40]))
+                text = past.at(np.array([found.drafts[row, draft] - 40]))
                 new = text._replace(
                     speaker=past.speaker[[at]], named=np.array([NOBODY]), own=past.own[[at]],
                     called=past.called[[at]], time=past.time[[at]],
@@ -283,6 +282,6 @@ def test_columns_in_any_order() -> None:
     messages, numbers = busy(1, 60), Numbers()
     columns = columns_of(messages, numbers)
     order = np.array([50, 3, 3, 17])
-    found, expected = columns_at(columns, order), columns_of([messages[place] for place in order], numbers)
+    found, expected = columns.at(order), columns_of([messages[place] for place in order], numbers)
     for name in Columns._fields:
         assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)

@@ -22,16 +22,16 @@ from towhom.crosstalk.structure import LIKELIEST, Second, Sights, look_again
 from towhom.errors import TowhomError
 from towhom.hearing.utterance import REACH
 from towhom.readers.jsonl import to_json
-from towhom.training.crosstalk import looks
+from towhom.training.crosstalk import descent
 from towhom.training.crosstalk.arrays import Torch
-from towhom.training.crosstalk.examples import Kind, collect, columns_at
+from towhom.training.crosstalk.descent import loss_of
+from towhom.training.crosstalk.examples import Kind, collect
 from towhom.training.crosstalk.looks import (
     Lesson,
     Looks,
     LooksConfig,
     RoomTexts,
     block_of,
-    loss_of,
     read_texts,
     shares_of,
     train_first,
@@ -151,9 +151,9 @@ class TestLesson:
 
     def test_shares(self, lessons: list[Lesson]) -> None:
         human, other = lessons
-        assert_allclose(shares_of([human, other, other], 0.4), [0.4, 0.3, 0.3])
-        assert_allclose(shares_of([human, human], 0.4), [0.5, 0.5])
-        assert_allclose(shares_of([other], 0.4), [1])
+        assert_allclose(shares_of([human.kind, other.kind, other.kind], 0.4), [0.4, 0.3, 0.3])
+        assert_allclose(shares_of([human.kind, human.kind], 0.4), [0.5, 0.5])
+        assert_allclose(shares_of([other.kind], 0.4), [1])
 
     def test_near(self, lessons: list[Lesson]) -> None:
         for lesson in lessons:
@@ -197,7 +197,7 @@ class TestAsItRuns:
             with torch.no_grad():
                 energies = trained.first(block, Torch())[:, 0].numpy()
             at = np.asarray(lesson.examples.at[rows])
-            new = columns_at(past, at)
+            new = past.at(at)
             if np.asarray(lesson.examples.messages[rows])[:, 4].any() != (new.named >= 0).any():
                 continue  # where the names are hidden
             named += 1
@@ -258,7 +258,7 @@ class TestFirst:
 
     def test_goes_on(self, lessons: list[Lesson], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = train_first(lessons, TINY)
-        monkeypatch.setattr(looks, "_KEEP_EVERY", 5)
+        monkeypatch.setattr(descent, "KEEP_EVERY", 5)
         checkpoint, steps = tmp_path / "checkpoint", list[int]()
 
         def interrupted(step: int, loss: float) -> None:

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from tests.training.crosstalk.made import VOCABULARY, made_room, quiz
 from towhom.crosstalk import words
 from towhom.errors import TowhomError, TrainingError
-from towhom.training.crosstalk import text
+from towhom.training.crosstalk import descent
 from towhom.training.crosstalk.text import FAR, Answers, TextConfig, train_text
 
 COUNT = 130
@@ -147,7 +147,7 @@ class TestTrain:
         room = quiz(tmp_path / "quiz")
         config = replace(TINY, dropout=0.1)
         whole = train_text([room], VOCABULARY, config)
-        monkeypatch.setattr(text, "_KEEP_EVERY", 5)
+        monkeypatch.setattr(descent, "KEEP_EVERY", 5)
         checkpoint, steps = tmp_path / "checkpoint", list[int]()
 
         def interrupted(step: int, loss: float) -> None:
@@ -165,7 +165,7 @@ class TestTrain:
 
     def test_not_with_other_settings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         room, checkpoint = quiz(tmp_path / "quiz"), tmp_path / "checkpoint"
-        monkeypatch.setattr(text, "_KEEP_EVERY", 5)
+        monkeypatch.setattr(descent, "KEEP_EVERY", 5)
         train_text([room], VOCABULARY, TINY, checkpoint=checkpoint)
         with pytest.raises(TowhomError, match="other seed"):
             train_text([room], VOCABULARY, replace(TINY, seed=3), checkpoint=checkpoint)

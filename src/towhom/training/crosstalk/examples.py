@@ -5,8 +5,7 @@ Every kind of data teaches in the same way: it says which cells would be right, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.crosstalk.columns import NOBODY, Columns
-from towhom.crosstalk.signals import ALONE, OF_TEXT, compare
-from towhom.files import atomic_folder
+from towhom.crosstalk.signals import ALONE, OF_TEXT, compare, places_before
 from towhom.hearing.utterance import REACH
+from towhom.training.crosstalk.folders import ArrayFolder, write_arrays
 from towhom.training.crosstalk.rooms import UNKNOWN, HeardRoom
 
 DRAFTS = 3
 """Other messages of the same hours that might have been said instead."""
-_STEPS = np.arange(1, REACH + 1)
 _WARM_UP = 150
 """Messages at the start of a segment that are not learned from."""
 _REACHES, _SHARES = (15, 30, REACH), (0.45, 0.15, 0.4)
@@ -107,8 +105,7 @@ _Found = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
 
 def _grid(at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
     """(R, `REACH`) Places before, whether there is one; (R, `REACH` + 1) cells, none of them right."""
-    places = at[:, None] - _STEPS
-    return np.maximum(places, 0), places >= 0, np.zeros((len(at), REACH + 1), bool)
+    return *places_before(at), np.zeros((len(at), REACH + 1), bool)
 
 
 def _links(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> _Found | None:
@@ -170,23 +167,8 @@ def _meant(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> 
     return at[good], right[good], unknown[good]
 
 
-@dataclass(frozen=True)
-class Examples:
-    """What a room teaches, on disk.
-
-    Args:
-        folder: Where it is.
-    """
-
-    folder: Path
-
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        path = self.folder / f"{name}.npy"
-        if name.startswith("_") or not path.exists():
-            raise AttributeError(name)
-        array: NDArray[Any] = np.load(path, mmap_mode="r")
-        object.__setattr__(self, name, array)
-        return array
+class Examples(ArrayFolder):
+    """What a room teaches, on disk."""
 
     def bits(self, name: str, rows: slice) -> NDArray[np.bool_]:
         """(R, `REACH` + 1) Those that are right, or unknown."""
@@ -229,9 +211,12 @@ def collect(
         parts += _seen(room.columns(first, last, weights), rows, first, kind, part, random)
     if not parts:
         return None
-    with atomic_folder(folder) as temporary:
-        for name in parts[0]:
-            np.save(temporary / f"{name}.npy", np.concatenate([each[name] for each in parts]))
+    return written(folder, parts)
+
+
+def written(folder: Path, parts: Sequence[Mapping[str, NDArray[Any]]]) -> Examples:
+    """Examples that were collected part by part, on disk from now on."""
+    write_arrays(folder, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     return Examples(folder)
 
 
@@ -248,7 +233,7 @@ def _seen(
             timed = (reach == REACH) & (random.random(count) < _TIMED)
         elif kind is Kind.NAMES:
             reach, timed = np.full(count, _REACHES[0]), np.zeros(count, bool)
-        new = columns_at(past, at)._replace(named=some.named, mentions=some.mentions)
+        new = past.at(at)._replace(named=some.named, mentions=some.mentions)
         seen = compare(past, new, at, reach=reach, timed=timed)
         beyond = np.concatenate([~seen.there, np.zeros((count, 1), bool)], axis=1)
         found: dict[str, NDArray[Any]] = {
@@ -268,19 +253,6 @@ def _seen(
         yield found
 
 
-def columns_at(past: Columns, places: NDArray[np.int64]) -> Columns:
-    """Some messages, in any order."""
-    lengths = np.diff(past.offsets)[places]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    pieces = np.repeat(past.offsets[places] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    kept = {
-        name: getattr(past, name)[places]
-        for name in Columns._fields
-        if name not in ("pieces", "weights", "offsets")
-    }
-    return Columns(**kept, pieces=past.pieces[pieces], weights=past.weights[pieces], offsets=offsets)
-
-
 _SAID = ("mentions", "asks", "command", "action", "bearing", "everybody", "length", "pieces", "weights",
          "offsets")  # fmt: skip
 
@@ -294,7 +266,7 @@ def _draft(
     timed: NDArray[Any],
 ) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
     """What would be seen if somebody said another text: of the signals, those that it changes."""
-    other = columns_at(past, draft)
+    other = past.at(draft)
     new = new._replace(**{name: getattr(other, name) for name in _SAID})
     seen = compare(past, new, at, reach=reach, timed=timed)
     return seen.pairs[..., OF_TEXT].astype(np.float16), seen.messages[:, OF_DRAFT].astype(np.float16)

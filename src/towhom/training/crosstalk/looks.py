@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from towhom.crosstalk import network, words
-from towhom.crosstalk.signals import OF_TEXT, PAIRS
+from towhom.crosstalk.mind import fits_of
+from towhom.crosstalk.signals import OF_TEXT, PAIRS, STEPS
 from towhom.errors import TrainingError
-from towhom.files import atomic_folder
 from towhom.hearing.utterance import REACH
-from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from towhom.training.crosstalk.arrays import Torch
+from towhom.training.crosstalk.descent import descend, loss_of
 from towhom.training.crosstalk.examples import OF_DRAFT, Examples, Kind
+from towhom.training.crosstalk.folders import ArrayFolder, write_arrays
 from towhom.training.crosstalk.rooms import HeardRoom
 from towhom.training.crosstalk.vocabulary import tokens_of
 from towhom.training.named import NamedWeights
@@ -32,10 +33,9 @@ from towhom.training.named import NamedWeights
 _ROWS, _SPAN = 64, 350
 """Messages of a block, and how far they are spread, at most."""
 _NEAR = 40
-_KEEP_EVERY = 500
-_NOT = -1e9
+WARM_UP = 100
+"""Steps until the learning rate is the largest."""
 _DISTANCE, _LAST = PAIRS.index("distance"), PAIRS.index("the last")
-_STEPS = np.arange(1, REACH + 1)
 Weights = dict[str, NDArray[np.float32]]
 
 
@@ -88,10 +88,9 @@ def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], fol
             offsets = starts[first : last + 1]
             here = words.encode(weights, tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
             found.append(words.Encoded(*(part.astype(np.float16) for part in here)))
-        with atomic_folder(folder) as temporary:
-            for name, parts in zip(words.Encoded._fields, zip(*found, strict=True), strict=True):
-                np.save(temporary / f"{name}.npy", np.concatenate(parts))
-    return RoomTexts(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in RoomTexts._fields))
+        parts = zip(words.Encoded._fields, zip(*found, strict=True), strict=True)
+        write_arrays(folder, {name: np.concatenate(each) for name, each in parts})
+    return RoomTexts(*(getattr(ArrayFolder(folder), name) for name in RoomTexts._fields))
 
 
 class Lesson:
@@ -165,20 +164,18 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH) -> Block:
             for part, whole in zip(around, texts, strict=True)
         ]
     state, answers, heard = around
-    places = np.repeat(np.maximum(at[:, None] - first - _STEPS[:reach], 0), said.shape[1], axis=0)
+    places = np.repeat(np.maximum(at[:, None] - first - STEPS[:reach], 0), said.shape[1], axis=0)
     flat = said.ravel()
-    products = np.matmul(answers[flat].transpose(1, 0, 2), heard[: last - first].transpose(1, 2, 0))
-    fits = np.take_along_axis(products, places[None], axis=2).transpose(1, 2, 0)
     cells = np.r_[0:reach, REACH]
     right, unknown = (examples.bits(name, rows)[:, cells] for name in ("right", "unknown"))
     there = (pairs[..., _DISTANCE] > 0) | (pairs[..., _LAST] > 0)
-    fits = fits * there.reshape(len(flat), -1, 1)
+    fits = fits_of(answers[flat], heard, places) * there.reshape(len(flat), -1, 1)
     tensor = torch.from_numpy
     return Block(
         tensor(pairs.reshape(-1, *pairs.shape[2:])),
         tensor(messages.reshape(-1, messages.shape[2])),
         tensor(state),
-        tensor(fits.astype(np.float32)),
+        tensor(fits),
         flat,
         places,
         tensor(right),
@@ -195,11 +192,6 @@ class Looks(NamedWeights):
             self.weights["fit"].fill_(0.25)
             self.weights["first_response"].zero_()
 
-    @property
-    def by_name(self) -> dict[str, Tensor]:
-        """The weights by their own names."""
-        return {name: self.weights[name.replace(".", "_")] for name in self._names}
-
     def first(self, block: Block, xp: Torch) -> Tensor:
         """(R, C, D + 1) Energies."""
         w = self.by_name
@@ -211,23 +203,6 @@ class Looks(NamedWeights):
         energies = torch.cat([found, start[:, None]], dim=1)
         energies = energies + (xp.take(block.state, block.said) @ w["first.response"])[:, None]
         return energies.view(len(block.right), -1, energies.shape[1])
-
-
-def loss_of(energies: Tensor, right: Tensor, unknown: Tensor, drafts: float) -> Tensor:
-    """(R,) Of some messages, given which cells would be right; 0 where none is.
-
-    Args:
-        energies: (R, C, D + 1) The true text is the first.
-        right: (R, D + 1)
-        unknown: (R, D + 1) Left out.
-        drafts: How much it counts which text was said.
-    """
-    energies = energies.masked_fill(unknown[:, None], _NOT)
-    good = energies[:, 0].masked_fill(~right, _NOT).logsumexp(dim=1)
-    loss = energies[:, 0].logsumexp(dim=1) - good
-    if energies.shape[1] > 1:
-        loss = (1 - drafts) * loss + drafts * (energies.flatten(1).logsumexp(dim=1) - good)
-    return loss * right.any(dim=1)
 
 
 def train_first(
@@ -253,38 +228,28 @@ def train_first(
     optimizer = torch.optim.AdamW(
         looks.parameters(), config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3, fused=True
     )
-    identity: dict[str, Any] = {
-        **asdict(config), "lessons": [f"{lesson.room}, {lesson.kind.value}" for lesson in lessons]
-    }  # fmt: skip
-    first = 0
-    if checkpoint is not None and checkpoint.exists():
-        first = load_checkpoint(checkpoint, looks, optimizer, identity)[0].batch
-    xp, shares = Torch(config.dropout), shares_of(lessons, config.links)
-    for step in range(first, config.steps):
-        random = np.random.default_rng([config.seed, step])
-        torch.manual_seed(config.seed * 1_000_003 + step)
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * max(min(1.0, step / 100) * (1 - step / config.steps), 0.01)
+    xp, shares = Torch(config.dropout), shares_of([lesson.kind for lesson in lessons], config.links)
+
+    def loss_at(random: np.random.Generator) -> Tensor:
         reach = _NEAR if random.random() < config.near else REACH
         losses = []
         for place in random.choice(len(lessons), config.blocks, p=shares).tolist():
             lesson = lessons[place]
             block = block_of(lesson, lesson.blocks[random.integers(len(lesson.blocks))], reach)
             losses.append(loss_of(looks.first(block, xp), block.right, block.unknown, config.drafts))
-        loss = torch.cat(losses).mean()
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(looks.parameters(), 2.0)
-        optimizer.step()
-        progress(step, float(loss.detach()))
-        if checkpoint is not None and (step + 1) % _KEEP_EVERY == 0:
-            save_checkpoint(checkpoint, looks, optimizer, {}, Progress(batch=step + 1), identity)
+        return torch.cat(losses).mean()
+
+    learned_from = [f"{lesson.room}, {lesson.kind.value}" for lesson in lessons]
+    descend(
+        looks, optimizer, loss_at, steps=config.steps, warm_up=WARM_UP, seed=config.seed,
+        identity={**asdict(config), "lessons": learned_from}, checkpoint=checkpoint, progress=progress,
+    )  # fmt: skip
     return looks.arrays()
 
 
-def shares_of(lessons: Sequence[Lesson], links: float) -> NDArray[np.float64]:
-    """How likely each lesson is taken."""
-    human = np.array([lesson.kind is Kind.LINKS for lesson in lessons])
+def shares_of(kinds: Sequence[Kind], links: float) -> NDArray[np.float64]:
+    """How likely each of some lessons is taken, given their kinds: human links have their own share."""
+    human = np.array([kind is Kind.LINKS for kind in kinds])
     shares = np.where(human, links / max(human.sum(), 1), (1 - links) / max((~human).sum(), 1))
     result: NDArray[np.float64] = shares / shares.sum()
     return result

@@ -7,10 +7,9 @@ whom it was for. Who it names needs no writing: names are hidden when the model 
 from __future__ import annotations
 
 import json
-import lzma
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cached_property
 from itertools import groupby
@@ -21,19 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.chat import Kind, Message
-from towhom.crosstalk.columns import NOBODY, Columns, Numbers, columns_of
+from towhom.crosstalk.columns import NOBODY, OF_MESSAGES, Columns, Numbers, columns_of
 from towhom.crosstalk.words import LIMIT
 from towhom.errors import ConfigError, TrainingError
 from towhom.evaluation.reply_links import SUFFIX, read_linked_logs
-from towhom.files import atomic_folder
 from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.spelling import name_parts
 from towhom.hearing.utterance import SPOKEN, Utterance
 from towhom.hearing.words import words
 from towhom.readers import Report, find_logs
+from towhom.readers.base import file_source
 from towhom.readers.jsonl import message_from
 from towhom.text.vocabulary import NAME
+from towhom.training.crosstalk.folders import ArrayFolder, write_arrays
 
 SEGMENT = 2000
 """Messages that are heard as one piece."""
@@ -139,26 +139,18 @@ def _logged(path: Path) -> Iterator[Message]:
 def _json_lines(path: Path) -> Iterator[Taught]:
     if not path.is_file():
         raise TrainingError(f"{path}: there is no such file")
-    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-        for number, line in enumerate(file):
-            if not line.strip():
-                continue
-            try:
-                record: dict[str, Any] = json.loads(line)
-                # Whom it mentions is heard from its text; what it quotes is to be found out.
-                heard = {key: value for key, value in record.items() if key not in ("addressee", "reply_to")}
-                message = message_from(heard, line=number)
-            except (ValueError, AttributeError) as error:
-                raise TrainingError(
-                    f"{path}, line {number + 1}: no message can be read here ({error})"
-                ) from error
-            to, topic = record.get("addressees"), record.get("thread")
-            message = Message(**{**_fields(message), "reply_to": record.get("reply_to")})
-            yield Taught(message, topic, None if to is None else tuple(to))
-
-
-def _fields(message: Message) -> dict[str, Any]:
-    return {name: getattr(message, name) for name in message.__dataclass_fields__}
+    for number, line in file_source(path).lines():
+        if not line.strip():
+            continue
+        try:
+            record: dict[str, Any] = json.loads(line)
+            message = message_from(record, line=number)
+        except ValueError as error:
+            raise TrainingError(
+                f"{path}, line {number + 1}: no message can be read here ({error})"
+            ) from error
+        to = record.get("addressees")
+        yield Taught(message, record.get("thread"), None if to is None else tuple(to))
 
 
 def _pieces(channel: list[Taught], most: int) -> Iterator[Segment]:
@@ -182,15 +174,15 @@ def _day(taught: Taught) -> date:
     return taught.message.time.date() if taught.message.time else date.min
 
 
-class HeardRoom:
-    """A room as it was heard, its columns memory-mapped.
+class HeardRoom(ArrayFolder):
+    """A room as it was heard.
 
     Args:
         folder: What `hear_room` wrote.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.name = folder.name
         about = json.loads((folder / "room.json").read_text("utf-8"))
         self.words: list[str] = about["words"]
@@ -200,14 +192,6 @@ class HeardRoom:
         self.parts: list[str] = about["parts"]
         """Of each segment."""
         self.source = Source(**about["source"])
-
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        path = self.folder / f"{name}.npy"
-        if name.startswith("_") or not path.exists():
-            raise AttributeError(name)
-        array: NDArray[Any] = np.load(path, mmap_mode="r")
-        self.__dict__[name] = array
-        return array
 
     @cached_property
     def said_at(self) -> NDArray[np.int64]:
@@ -228,13 +212,8 @@ class HeardRoom:
         """Some messages, given how much pieces tell."""
         start, stop = self.pieces_at[[first, last]]
         pieces = np.asarray(self.pieces[start:stop])
-        of_messages = {
-            name: np.asarray(getattr(self, name)[first:last])
-            for name in Columns._fields
-            if name not in ("pieces", "weights", "offsets")
-        }
         return Columns(
-            **of_messages,
+            **{name: np.asarray(getattr(self, name)[first:last]) for name in OF_MESSAGES},
             pieces=pieces,
             weights=weights[pieces & np.uint32(len(weights) - 1)],
             offsets=self.pieces_at[first : last + 1] - start,
@@ -258,14 +237,10 @@ def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardR
     kept = _Kept()
     for segment in segments(source, data):
         kept.hear(segment, lexicon)
-    with atomic_folder(out) as folder:
-        for name, array in kept.arrays().items():
-            np.save(folder / f"{name}.npy", array)
-        about = {
-            "source": asdict(source), "parts": kept.parts, "words": list(kept.words),
-            "nicks": sorted(kept.nicks),
-        }  # fmt: skip
-        (folder / "room.json").write_text(json.dumps(about), "utf-8")
+    about = {
+        "source": asdict(source), "parts": kept.parts, "words": list(kept.words), "nicks": sorted(kept.nicks)
+    }  # fmt: skip
+    write_arrays(out, kept.arrays(), room=json.dumps(about))
     return HeardRoom(out)
 
 
@@ -299,7 +274,8 @@ class _Kept:
             if message.kind not in SPOKEN:
                 continue
             answered = by_id.get(message.reply_to or "")
-            utterance = ear.hear(Message(**{**_fields(message), "reply_to": None, "addressee": None}))
+            # Whom it mentions is heard from its text; what it quotes is to be found out.
+            utterance = ear.hear(replace(message, reply_to=None, addressee=None))
             place = len(utterances)
             self._reply.append(0 if answered is None else place - answered)
             self._topic.append(NOBODY if taught.topic is None else topics[taught.topic])
@@ -333,8 +309,7 @@ class _Kept:
             raise TrainingError("there is no message to learn from")
         of_columns = {
             name: np.concatenate([getattr(each, name) for each in self._columns])
-            for name in Columns._fields
-            if name not in ("weights", "offsets")
+            for name in (*OF_MESSAGES, "pieces")
         }
         sizes = [each.size for each in self._columns]
         return {

@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 
 from towhom.crosstalk import network
 from towhom.crosstalk.columns import NOBODY, Columns
-from towhom.crosstalk.mind import Mind, Texts, softmax
-from towhom.crosstalk.structure import Sights, look_again
-from towhom.files import atomic_folder
+from towhom.crosstalk.mind import Mind, Texts, seen_again
+from towhom.crosstalk.structure import Sights, parents
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
-from towhom.training.crosstalk.examples import Examples, Kind, Rows, columns_at, rows_of
-from towhom.training.crosstalk.looks import Looks, LooksConfig, RoomTexts, Weights
+from towhom.training.crosstalk.descent import loss_of, rate
+from towhom.training.crosstalk.examples import Examples, Kind, Rows, rows_of, written
+from towhom.training.crosstalk.looks import WARM_UP, Looks, LooksConfig, RoomTexts, Weights, shares_of
 from towhom.training.crosstalk.rooms import HeardRoom
 
 _CHUNK = 256
 _BATCH = 128
-_NOT = -1e9
 
 
 def collect_second(
@@ -65,10 +64,7 @@ def collect_second(
             found += _seen(mind, past, said, rows)
     if not found:
         return None
-    with atomic_folder(folder) as temporary:
-        for name in found[0]:
-            np.save(temporary / f"{name}.npy", np.concatenate([each[name] for each in found]))
-    return Examples(folder)
+    return written(folder, found)
 
 
 def first_sights(mind: Mind, past: Columns, said: Texts) -> Sights:
@@ -76,8 +72,8 @@ def first_sights(mind: Mind, past: Columns, said: Texts) -> Sights:
     parent = np.zeros(past.size, np.int64)
     for start in range(0, past.size, _CHUNK):
         at = np.arange(start, min(start + _CHUNK, past.size))
-        energies = mind.first_look(past, columns_at(past, at), at, said, said.at(at)).energies
-        parent[at] = (energies.argmax(axis=1) + 1) % (REACH + 1)
+        energies = mind.first_look(past, past.at(at), at, said, said.at(at)).energies
+        parent[at] = parents(energies)
     thread, answered = np.arange(past.size), np.full(past.size, NOBODY)
     for place in np.flatnonzero(parent).tolist():
         thread[place] = thread[place - parent[place]]
@@ -89,17 +85,15 @@ def _seen(mind: Mind, past: Columns, said: Texts, rows: Rows) -> Iterator[dict[s
     sights = first_sights(mind, past, said)
     for start in range(0, len(rows.at), _CHUNK):
         some = rows.some(slice(start, start + _CHUNK))
-        new = columns_at(past, some.at)._replace(named=some.named, mentions=some.mentions)
-        seen, fits, cells, energies = mind.first_look(past, new, some.at, said, said.at(some.at))
-        found = look_again(
-            past, new, some.at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits
-        )
+        new = past.at(some.at)._replace(named=some.named, mentions=some.mentions)
+        first = mind.first_look(past, new, some.at, said, said.at(some.at))
+        found, cells, messages = seen_again(past, new, some.at, sights, first)
         row = np.arange(len(some.at))[:, None]
         columns = np.concatenate([found.likeliest, np.full((len(row), 1), REACH)], axis=1)
         there = np.concatenate([found.there, np.ones((len(row), 1), bool)], axis=1)
         yield {
-            "cells": np.concatenate([cells[row, found.likeliest], found.pairs], axis=2).astype(np.float16),
-            "messages": np.concatenate([seen.messages, found.messages], axis=1).astype(np.float16),
+            "cells": cells.astype(np.float16),
+            "messages": messages.astype(np.float16),
             "there": there & ~some.unknown[row, columns],
             "right": some.right[row, columns] & there & ~some.unknown[row, columns],
         }
@@ -134,14 +128,14 @@ def train_second(
     human = np.array([kind is Kind.LINKS for kind, _ in lessons])
     links = sum(len(each) for each, is_human in zip(rows, human, strict=True) if is_human)
     share = 1.0 if human.all() else 0.5
-    shares = np.where(human, share / max(human.sum(), 1), (1 - share) / max((~human).sum(), 1))
+    shares = shares_of([kind for kind, _ in lessons], share)
     steps = max(int(epochs * (links or len(rows[0])) / _BATCH / share), 1)
     xp, w = Torch(1.5 * config.dropout), looks.by_name
     random = np.random.default_rng(config.seed)
     for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * max(min(1.0, step / 100) * (1 - step / steps), 0.01)
-        place = int(random.choice(len(lessons), p=shares / shares.sum()))
+            group["lr"] = config.learning_rate * rate(step, steps, WARM_UP)
+        place = int(random.choice(len(lessons), p=shares))
         examples = lessons[place][1]
         batch = np.sort(random.choice(rows[place], _BATCH))
         cells, messages = (
@@ -152,9 +146,8 @@ def train_second(
             torch.from_numpy(np.asarray(each[batch])) for each in (examples.there, examples.right)
         )
         found, start = network.second_look(w, cells, messages, there[:, :-1].float(), xp)
-        energies = torch.cat([found, start[:, None]], dim=1).masked_fill(~there, _NOT)
-        good = energies.masked_fill(~right, _NOT).logsumexp(dim=1)
-        loss = (energies.logsumexp(dim=1) - good).mean()
+        energies = torch.cat([found, start[:, None]], dim=1)
+        loss = loss_of(energies[:, None], right, ~there).mean()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

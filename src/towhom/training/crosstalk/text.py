@@ -21,8 +21,8 @@ from torch.nn.functional import cross_entropy
 
 from towhom.crosstalk import words
 from towhom.errors import TrainingError
-from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from towhom.training.crosstalk.arrays import Torch
+from towhom.training.crosstalk.descent import descend, loss_of
 from towhom.training.crosstalk.rooms import HeardRoom
 from towhom.training.crosstalk.vocabulary import tokens_of
 from towhom.training.named import NamedWeights
@@ -35,7 +35,7 @@ FAR = 60
 """Answers farther back are left out."""
 _MOST, _OTHERS = 90, 60
 """Answers of a window that are learned from at once, and other messages: those, too, were said there."""
-_KEEP_EVERY = 500
+_WARM_UP = 200
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,10 @@ def _last_of_others(topic: NDArray[Any], speaker: NDArray[Any]) -> NDArray[np.in
     last: dict[int, tuple[int, int, int]] = {}
     result = np.full(len(topic), -1, np.int64)
     for place, (about, who) in enumerate(zip(topic.tolist(), speaker.tolist(), strict=True)):
+        if about < 0:
+            continue
         latest, by, other = last.get(about, (-1, -1, -1))
         result[place] = other if by == who else latest
-        if about < 0:
-            result[place] = -1
         last[about] = place, who, other if by == who else latest
     return result
 
@@ -230,8 +230,7 @@ class _Reader(NamedWeights):
         tokens = np.concatenate(batch.tokens)
         tokens = np.where(random.random(len(tokens)) < config.word_dropout, 0, tokens).astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(batch.lengths))])
-        w = {name: self.weights[name.replace(".", "_")] for name in config.shapes}
-        found = words.encode(w, tokens, offsets, Torch(config.dropout))
+        found = words.encode(self.by_name, tokens, offsets, Torch(config.dropout))
         return self._what(batch, found) + self._whom(batch, found)
 
     def _what(self, batch: _Batch, found: words.Encoded) -> Tensor:
@@ -250,11 +249,8 @@ class _Reader(NamedWeights):
         cells, right = torch.from_numpy(batch.cells), torch.from_numpy(batch.right)
         fits = found.answers[torch.from_numpy(batch.rows), 0] @ found.heard[:, 0].T
         scores = torch.take_along_dim(fits, cells.clamp(min=0), 1) + self.weights["near"]
-        scores = scores.masked_fill(cells < 0, -1e9)
-        good = scores.masked_fill(~right, -1e9).logsumexp(dim=1)
-        known = right.any(dim=1)
-        loss: Tensor = ((scores.logsumexp(dim=1) - good) * known).sum() / known.sum().clamp(min=1)
-        return loss
+        loss = loss_of(scores[:, None], right, cells < 0)
+        return loss.sum() / right.any(dim=1).sum().clamp(min=1)
 
 
 def _of(heard: Tensor, places: NDArray[np.int64]) -> Tensor:
@@ -296,31 +292,24 @@ def train_text(
             reader.weights["words_vectors"][1:] = torch.from_numpy(vectors)
     vectors_of = [reader.weights["words_vectors"]]
     rest = [value for name, value in reader.weights.items() if name != "words_vectors"]
-    groups = [{"params": vectors_of, "weight_decay": 0.0}, {"params": rest, "weight_decay": 1e-3}]
-    optimizer = torch.optim.AdamW(groups, config.learning_rate, betas=(0.9, 0.98), fused=True)
-    identity = {**asdict(config), "rooms": [answers.room.name for answers in every], "words": len(vocabulary)}
-    first = 0
-    if checkpoint is not None and checkpoint.exists():
-        first = load_checkpoint(checkpoint, reader, optimizer, identity)[0].batch
-    for step in range(first, config.steps):
-        random = np.random.default_rng([config.seed, step])
-        torch.manual_seed(config.seed * 1_000_003 + step)
-        for group, share in zip(optimizer.param_groups, (config.words_rate, 1.0), strict=True):
-            group["lr"] = share * config.learning_rate * _rate(step, config.steps)
+    groups = [
+        {"params": vectors_of, "weight_decay": 0.0, "lr": config.words_rate * config.learning_rate},
+        {"params": rest, "weight_decay": 1e-3, "lr": config.learning_rate},
+    ]
+    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98), fused=True)
+
+    def loss_at(random: np.random.Generator) -> Tensor:
         batch = _Batch()
         for place in random.integers(len(every), size=config.windows).tolist():
             batch.add(every[place], random)
-        loss = reader(batch, config, random)
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(reader.parameters(), 2.0)
-        optimizer.step()
-        progress(step, float(loss.detach()))
-        if checkpoint is not None and (step + 1) % _KEEP_EVERY == 0:
-            save_checkpoint(checkpoint, reader, optimizer, {}, Progress(batch=step + 1), identity)
+        loss: Tensor = reader(batch, config, random)
+        return loss
+
+    rooms_of = [answers.room.name for answers in every]
+    descend(
+        reader, optimizer, loss_at, steps=config.steps, warm_up=_WARM_UP, seed=config.seed,
+        identity={**asdict(config), "rooms": rooms_of, "words": len(vocabulary)}, checkpoint=checkpoint,
+        progress=progress,
+    )  # fmt: skip
     found = reader.arrays()
     return {name: found[name] for name in config.shapes}
-
-
-def _rate(step: int, steps: int) -> float:
-    return max(min(1.0, step / 200) * (1 - step / steps), 0.01)
