@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,12 +21,13 @@ from towhom.hearing.lexicon import Lexicon
 from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.crosstalk.encoder import Encoder
 from towhom.training.crosstalk.examples import Kind, collect
-from towhom.training.crosstalk.looks import Lesson, LooksConfig, Weights, read_texts, train_first
+from towhom.training.crosstalk.looks import Lesson, LooksConfig, RoomTexts, Weights, read_texts, train_first
 from towhom.training.crosstalk.rooms import HeardRoom, Source, hear_room
 from towhom.training.crosstalk.second import collect_second, train_second
 from towhom.training.crosstalk.text import TextConfig, train_text
 from towhom.training.crosstalk.vocabulary import choose_words
 
+_TEXT, _FIRST, _LOOKS = "text.safetensors", "first.safetensors", "looks.safetensors"
 _MOST = 60_000
 """Messages of a room that teach in one way."""
 _SECOND = 12_000
@@ -78,13 +80,13 @@ def train(
     rooms = [room for room in heard if room.name not in settings.without]
     seconds = {"hearing": perf_counter() - began}
     words = _words(rooms, work, settings)
-    text = _text(rooms, words, work, settings, encoder, progress)
-    seconds["text"] = perf_counter() - began - sum(seconds.values())
-    weights = lexicon_of(words).piece_weights
-    looks = _first(rooms, words, text, weights, work, settings, progress)
-    seconds["first look"] = perf_counter() - began - sum(seconds.values())
-    _second(rooms, words, {**text, **looks}, weights, work, settings, progress)
-    seconds["second look"] = perf_counter() - began - sum(seconds.values())
+    run = _Run(rooms, words, work, settings, progress)
+    stages: dict[str, Callable[[], None]] = {
+        "text": lambda: run.text(encoder), "first look": run.first, "second look": run.second
+    }  # fmt: skip
+    for stage, learn in stages.items():
+        learn()
+        seconds[stage] = perf_counter() - began - sum(seconds.values())
     return {
         "settings": asdict(settings),
         "words": len(words),
@@ -101,7 +103,7 @@ def lexicon_of(words: Sequence[str]) -> Lexicon:
 def load_weights(work: Path) -> tuple[list[str], Weights]:
     """The words and weights that a run has ended with."""
     words: list[str] = json.loads((work / "words.json").read_text("utf-8"))
-    return words, {**load_file(work / "text.safetensors"), **load_file(work / "looks.safetensors")}
+    return words, {**load_file(work / _TEXT), **load_file(work / _LOOKS)}
 
 
 def _words(rooms: Sequence[HeardRoom], work: Path, settings: Settings) -> list[str]:
@@ -113,88 +115,74 @@ def _words(rooms: Sequence[HeardRoom], work: Path, settings: Settings) -> list[s
     return found
 
 
-def _text(
-    rooms: Sequence[HeardRoom],
-    words: list[str],
-    work: Path,
-    settings: Settings,
-    encoder: Path | None,
-    progress: Progress,
-) -> Weights:
-    path = work / "text.safetensors"
-    config = TextConfig(**{**asdict(settings.text), "words": len(words)})
-    if not path.exists():
-        vectors = None if encoder is None else Encoder(encoder).vectors(words, config.dimensions)
+@dataclass(frozen=True)
+class _Run:
+    """The stages; each reads what those before it have written, and does nothing if it has written before."""
+
+    rooms: Sequence[HeardRoom]
+    words: list[str]
+    work: Path
+    settings: Settings
+    progress: Progress
+
+    def text(self, encoder: Path | None) -> None:
+        path = self.work / _TEXT
+        if path.exists():
+            return
+        config = replace(self.settings.text, words=len(self.words))
+        vectors = None if encoder is None else Encoder(encoder).vectors(self.words, config.dimensions)
         found = train_text(
-            rooms, words, config, vectors=vectors, checkpoint=work / "text.checkpoint",
-            progress=lambda step, loss: progress("text", step, config.steps, loss),
+            self.rooms, self.words, config, vectors=vectors, checkpoint=self.work / "text.checkpoint",
+            progress=lambda step, loss: self.progress("text", step, config.steps, loss),
         )  # fmt: skip
         _write(path, found)
-    return load_file(path)
 
-
-def _first(
-    rooms: Sequence[HeardRoom],
-    words: list[str],
-    text: Weights,
-    weights: NDArray[np.float32],
-    work: Path,
-    settings: Settings,
-    progress: Progress,
-) -> Weights:
-    path = work / "first.safetensors"
-    if not path.exists():
-        lessons = []
-        for room in rooms:
-            texts = read_texts(text, room, words, work / "texts" / room.name)
+    def first(self) -> None:
+        path, config = self.work / _FIRST, self.settings.looks
+        if path.exists():
+            return
+        text, lessons = load_file(self.work / _TEXT), []
+        for room in self.rooms:
+            texts = self._texts(text, room)
             for kind in Kind:
-                folder = work / "examples" / f"{room.name}.{kind.value}"
-                found = collect(
-                    room, kind, "train", weights, folder,
-                    most=1 << 40 if kind is Kind.LINKS else _MOST, seed=settings.looks.seed,
-                )  # fmt: skip
+                folder = self.work / "examples" / f"{room.name}.{kind.value}"
+                most = 1 << 40 if kind is Kind.LINKS else _MOST
+                found = collect(room, kind, "train", self._weights, folder, most=most, seed=config.seed)
                 if found is not None:
                     lessons.append(Lesson(room.name, kind, found, texts))
-        _write(
-            path,
-            train_first(
-                lessons, settings.looks, checkpoint=work / "first.checkpoint",
-                progress=lambda step, loss: progress("first look", step, settings.looks.steps, loss),
-            ),
+        found_looks = train_first(
+            lessons, config, checkpoint=self.work / "first.checkpoint",
+            progress=lambda step, loss: self.progress("first look", step, config.steps, loss),
         )  # fmt: skip
-    return load_file(path)
+        _write(path, found_looks)
 
+    def second(self) -> None:
+        path, config = self.work / _LOOKS, self.settings.looks
+        if path.exists():
+            return
+        text, first = (load_file(self.work / name) for name in (_TEXT, _FIRST))
+        mind, lessons = Mind({**text, **first}), []
+        for room in self.rooms:
+            texts = self._texts(text, room)
+            for kind in Kind:
+                folder = self.work / "second" / f"{room.name}.{kind.value}"
+                share = 1.0 if kind is Kind.LINKS else min(1.0, _SECOND * 3 / len(room.speaker))
+                taught = collect_second(
+                    mind, room, texts, kind, "train", self._weights, folder, share=share, seed=config.seed
+                )
+                if taught is not None and np.asarray(taught.right).any():
+                    lessons.append((kind, taught))
+        both = train_second(
+            first, lessons, config, progress=lambda step, loss: self.progress("second look", step, 0, loss)
+        )
+        _write(path, both)
 
-def _second(
-    rooms: Sequence[HeardRoom],
-    words: list[str],
-    found: Weights,
-    weights: NDArray[np.float32],
-    work: Path,
-    settings: Settings,
-    progress: Progress,
-) -> None:
-    path = work / "looks.safetensors"
-    if path.exists():
-        return
-    mind, lessons = Mind(found), []
-    for room in rooms:
-        texts = read_texts(found, room, words, work / "texts" / room.name)
-        for kind in Kind:
-            size = len(room.speaker) if kind is not Kind.LINKS else 1
-            taught = collect_second(
-                mind, room, texts, kind, "train", weights, work / "second" / f"{room.name}.{kind.value}",
-                share=min(1.0, _SECOND * 3 / size), seed=settings.looks.seed,
-            )  # fmt: skip
-            if taught is not None and np.asarray(taught.right).any():
-                lessons.append((kind, taught))
-    first = {name: value for name, value in found.items() if not name.startswith("words.")}
-    _write(
-        path,
-        train_second(
-            first, lessons, settings.looks, progress=lambda step, loss: progress("second look", step, 0, loss)
-        ),
-    )
+    def _texts(self, text: Weights, room: HeardRoom) -> RoomTexts:
+        return read_texts(text, room, self.words, self.work / "texts" / room.name)
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float32]:
+        return lexicon_of(self.words).piece_weights
 
 
 def _write(path: Path, weights: Weights) -> None:
