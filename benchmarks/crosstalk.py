@@ -1,155 +1,169 @@
-"""What each part of Crosstalk is worth, and whether it generalises.
+"""How good a model is in many rooms: those that it has learned from, by days kept aside, and those left out.
 
-    python benchmarks/crosstalk.py CORPUS VECTORS MODELS RECORDS [--seeds 0 1 2] [--variant NAME ...]
-        [--epochs N] [--also CORPUS ...]
+    python benchmarks/crosstalk.py RECORD MODEL ROOMS --data DATA [--room NAME ...] [--most 3000]
 
-Each variant differs in one thing and is trained like the whole, with as many seeds; those that are taught, by
-models that were trained before, of the variant that they are taught by. A record a run; what has a
-record is not run again, and a run that was killed goes on. All are measured on dev, with 2 and 10 candidates,
-with as much context as training saw and, if that is more, with 15; with --also on the test samples of other
-corpora as well, of which training has seen nothing.
+ROOMS is the file that `towhom train-crosstalk` takes; of each room, the days that training keeps aside are
+taken. Where people name each other in front (`name:` or `@name`), samples of the paper's task are made of
+them, and addressee and response are selected with 15 messages of context, beside Direct-Recent+TF-IDF in the
+same run. Where there are topics, the room is pulled apart as if it had none: one-to-one overlap of its
+conversations with the topics. Where it was noted whom something is for (meetings), the share of these that is
+found; "the group" is nobody in particular.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass, field
-from itertools import product
+import re
+import tempfile
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
 
-from towhom.corpus import Corpus, Split
-from towhom.evaluation.evaluator import evaluate
-from towhom.evaluation.summary import describe
-from towhom.models.registry import entry
-from towhom.persistence import load_model
+import towhom
+from towhom.chat import Kind
+from towhom.corpus import Corpus, build_corpus
+from towhom.corpus.splits import Split
+from towhom.errors import CorpusError
+from towhom.evaluation.calibration import reliability
+from towhom.evaluation.evaluator import evaluate, summary
+from towhom.live import Model
+from towhom.models.crosstalk import Crosstalk
+from towhom.models.registry import baseline
 from towhom.records import circumstances, write_record
-from towhom.text.vectors import WordVectors
-from towhom.training.config import TrainingConfig
-from towhom.training.loop import train
+from towhom.training.crosstalk.rooms import Segment, Source, Taught, read_recipe, segments
 
-USUAL = 15
-"""T of the protocol."""
+_CONTEXT = 15
+_AT = re.compile(r"^\s*@([\w.-]+)[,:]?\s+")
 
 
-@dataclass(frozen=True)
-class Variant:
-    """What differs from the whole: settings of the system, and of the training."""
-
-    settings: dict[str, Any] = field(default_factory=dict)
-    training: dict[str, Any] = field(default_factory=dict)
-    teachers: str = ""
-    """The variant whose models, of all of `TEACHERS`, teach it."""
+def kept_aside(source: Source, data: Path) -> list[Segment]:
+    """The pieces of a room that training has not learned from."""
+    return [segment for segment in segments(source, data) if segment.part != "train"]
 
 
-TEACHERS = (0, 1, 2)
-"""Seeds of models that teach others."""
-VARIANTS = {
-    "whole": Variant(),
-    "no-overlap": Variant({"overlap": False}),
-    "no-similarity": Variant({"similarity": False}),
-    "no-names": Variant({"names": False}),
-    "no-turns": Variant({"turns": False}),
-    "no-links": Variant({"links": False}),
-    "fixed-words": Variant({"words_rate": 1e-9}),
-    "listed-candidates": Variant(training={"drawn": "listed"}),
-    "one-false": Variant(training={"false": 1}),
-    "narrow": Variant({"towers": 1, "content": 8, "evidence": 24, "strongest": 4, "hidden": 32}),
-    "wide": Variant({"towers": 6, "content": 32, "evidence": 96, "strongest": 16, "hidden": 128}),
-    "context-30": Variant({"positions": 30}, {"context": 30}),
-    "taught": Variant(teachers="whole"),
-    "taught-unaddressed": Variant(training={"unaddressed": 0.5}, teachers="whole"),
-    "taught-30": Variant({"positions": 30}, {"context": 30}, "context-30"),
-}
+def selection(model: Model, room: list[Segment], most: int) -> dict[str, Any] | None:
+    """The paper's task, on samples of a room; None if it has too few."""
+    with tempfile.TemporaryDirectory() as folder:
+        logs = []
+        for number, segment in enumerate(room):
+            logs.append(Path(folder) / f"{number:05}.jsonl")
+            logs[-1].write_text("".join(map(_line, segment.messages)), "utf-8")
+        try:
+            corpus = build_corpus(Path(folder) / "corpus", splits={Split.TEST: logs})
+        except CorpusError:
+            return None
+        return _selected(model, corpus, most)
 
 
-def run(
-    name: str,
-    config: TrainingConfig,
-    corpus: Corpus,
-    vectors: WordVectors,
-    folder: Path,
-    also: list[Corpus],
-) -> dict[str, Any]:
-    """Train a variant and measure it."""
-    taught_by = VARIANTS[name].teachers
-    teachers = [load_model(folder.with_name(f"{taught_by}-s{seed}")) for seed in TEACHERS if taught_by]
-    training = train(config, corpus, vectors, folder, teachers=teachers)
-    saved = load_model(folder)
-    results = {}
-    for where, split in [(corpus, Split.DEV), *((other, Split.TEST) for other in also)]:
-        words = saved.vocabulary.ids(list(where.vocabulary.words))
-        for context, size in product(sorted({config.context, min(config.context, USUAL)}), (2, 10)):
-            outcomes = evaluate(saved.model, where, split, context=context, candidates=size, words=words)
-            suffix = "" if context == config.context else f"-t{context}"
-            results[f"{where.folder.name}-{size}{suffix}"] = describe(outcomes)
-    kept = ("epochs", "seconds", "samples_per_second", "history")
+def _line(taught: Taught) -> str:
+    """A line of a log, in which names in front are written as the protocol wants them."""
+    message = taught.message
+    if message.kind is not Kind.MESSAGE:
+        return ""
+    text = _AT.sub(r"\1: ", " ".join(message.text.split()))
+    return json.dumps({"speaker": message.speaker, "text": text}) + "\n"
+
+
+def _selected(model: Model, corpus: Corpus, most: int) -> dict[str, Any]:
+    samples = corpus.samples_of(Split.TEST)
+    every = max(len(samples) // most, 1)
+    result: dict[str, Any] = {}
+    systems = {
+        "crosstalk": Crosstalk(model.mind, model.lexicon),
+        "direct-recent-tfidf": baseline("direct-recent-tfidf", corpus),
+    }
+    for candidates in (2, 10):
+        for name, system in systems.items():
+            found = evaluate(
+                system, corpus, Split.TEST, context=_CONTEXT, candidates=candidates, every=every
+            )  # fmt: skip
+            result.setdefault(name, {})[str(candidates)] = summary(found)
+    return result
+
+
+def topics(model: Model, room: list[Segment]) -> dict[str, Any]:
+    """How well conversations match the topics of a room, which is shown as if it had none."""
+    messages, matched = 0, 0.0
+    for segment in room:
+        chat = [
+            replace(each.message, line=line, channel=None, addressee=None, reply_to=None)
+            for line, each in enumerate(segment.messages)
+        ]
+        placed = list(model.threads(chat))
+        true = np.unique([str(each.topic) for each in segment.messages], return_inverse=True)[1]
+        found = np.unique([each.thread for each in placed], return_inverse=True)[1]
+        messages += len(chat)
+        matched += one_to_one(true, found)
+    return {"messages": messages, "one_to_one": round(100 * matched / messages, 2)}
+
+
+def one_to_one(true: NDArray[np.int64], found: NDArray[np.int64]) -> float:
+    """Messages in common, if each conversation is matched with one topic as well as can be."""
+    common = coo_array((np.ones(len(true)), (true, found))).toarray()
+    rows, columns = linear_sum_assignment(-common)
+    return float(common[rows, columns].sum())
+
+
+def meant(model: Model, room: list[Segment]) -> dict[str, Any]:
+    """Whom things are for, where that was noted."""
+    right: list[bool] = []
+    sure: list[float] = []
+    truths = Counter[bool]()
+    for segment in room:
+        observations = model.session().observe_all([each.message for each in segment.messages])
+        for taught, seen in zip(segment.messages, observations, strict=True):
+            if taught.addressees is not None:
+                to = taught.addressees[0] if len(taught.addressees) == 1 else None
+                truths[to is None] += 1
+                right.append(seen.addressees[0].id == to)
+                sure.append(seen.probability)
     return {
-        **circumstances(),
-        "variant": name,
-        "config": config.described(),
-        "corpus": corpus.manifest["hash"],
-        "vectors": dict(vectors.source),
-        "training": {key: training[key] for key in kept},
-        "results": results,
+        "messages": len(right),
+        "right": round(100 * float(np.mean(right)), 2),
+        "always_the_group": round(100 * truths[True] / len(right), 2),
+        "calibration_error": reliability(np.array(sure), np.array(right))["error"],
     }
 
 
-def configured(name: str, seed: int, epochs: int | None) -> TrainingConfig:
-    """How a variant is trained."""
-    variant, usual = VARIANTS[name], entry("crosstalk").training
-    settings = {**usual, **variant.training, "settings": {**usual["settings"], **variant.settings}}
-    if epochs is not None:
-        settings["epochs"] = epochs
-    return TrainingConfig(system="crosstalk", seed=seed, **{"context": USUAL, **settings})
-
-
-def table(records: Path, dev: str) -> str:
-    """The mean and the deviation over seeds of every variant, as Markdown."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted(records.glob("*.json")):
-        record = json.loads(path.read_text("utf-8"))
-        found.setdefault(record["variant"], []).append(record["results"])
-    lines = [
-        "| | seeds | ADR (2) | RES (2) | ADR-RES (2) | ADR (10) | RES (10) | ADR-RES (10) |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for name in (name for name in VARIANTS if name in found):
-        cells = []
-        for size in (2, 10):
-            for metric in ("adr", "res", "adr_res"):
-                values = np.array([result[f"{dev}-{size}"][metric] for result in found[name]])
-                spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
-                cells.append(f"{values.mean():.2f}{spread}")
-        lines.append(f"| {name} | {len(found[name])} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def measured(model: Model, source: Source, data: Path, most: int) -> dict[str, Any]:
+    """What there is to say about a room."""
+    room = kept_aside(source, data)
+    result: dict[str, Any] = {}
+    if any(each.addressees is not None for segment in room for each in segment.messages):
+        result["meant"] = meant(model, room)
+    elif any(each.topic is not None for segment in room for each in segment.messages):
+        result["topics"] = topics(model, room)
+    if "meant" not in result and (found := selection(model, room, most)) is not None:
+        result["selection"] = found
+    return result
 
 
 def main() -> None:
-    """Run what is missing, show the table."""
+    """Measure a model in all rooms, or some."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    for name in ("corpus", "vectors", "models", "records"):
-        parser.add_argument(name, type=Path)
-    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
-    parser.add_argument("--variant", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
-    parser.add_argument("--epochs", type=int)
-    parser.add_argument("--also", nargs="*", type=Path, default=[])
+    parser.add_argument("record", type=Path)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("rooms", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--room", action="append", help="only these")
+    parser.add_argument("--most", type=int, default=3000, help="samples of a room, about")
     options = parser.parse_args()
-    corpus, vectors = Corpus(options.corpus), WordVectors.load(options.vectors)
-    also = [Corpus(folder) for folder in options.also]
-    for seed in options.seeds:
-        for name in options.variant:
-            path = options.records / f"{name}-s{seed}.json"
-            if not path.exists():
-                config = configured(name, seed, options.epochs)
-                folder = options.models / f"{name}-s{seed}"
-                record = run(name, config, corpus, vectors, folder, also)
-                write_record(path, record)
-                print(path.name, {k: v["adr_res"] for k, v in record["results"].items()}, flush=True)
-    print(table(options.records, options.corpus.name))
+    model = towhom.load(options.model)
+    learned = {room["name"] for room in model.saved.training.get("rooms", ())}
+    found: dict[str, Any] = {}
+    for source in read_recipe(options.rooms):
+        if options.room is None or source.name in options.room:
+            here = measured(model, source, options.data, options.most)
+            found[source.name] = {"learned_from": source.name in learned, **here}
+            print(source.name, json.dumps(found[source.name]), flush=True)
+    write_record(options.record, {**circumstances(), "model": model.saved.fingerprint, "rooms": found})
 
 
 if __name__ == "__main__":

@@ -22,10 +22,11 @@ from typing import Any
 
 import towhom
 from towhom.chat import Message
-from towhom.live.addressees import REACH
 from towhom.readers import read_messages
 from towhom.records import circumstances, describe_data, write_record
 
+REACH = 50
+"""Where a name is hidden, messages count whose addressee has spoken within the last so many."""
 _AT = re.compile(r"\s*@([\w.-]+)")
 
 

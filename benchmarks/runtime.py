@@ -377,7 +377,7 @@ def _optimize(save: Callable[[Path], object], path: Path) -> None:
 def make_questions(saved: SavedModel, count: int) -> list[Questions]:
     """What a session that follows the sample chat would ask, from the first message on."""
     from towhom.chat import Kind
-    from towhom.live import Model
+    from towhom.loading import load
     from towhom.readers import read_messages
     from towhom.samples import sample_chat
     from towhom.text.tokenizer import tokenize
@@ -385,7 +385,7 @@ def make_questions(saved: SavedModel, count: int) -> list[Questions]:
     with sample_chat() as sample:
         chat = [message for message in read_messages(sample) if message.kind is Kind.MESSAGE]
     # A session finds out who is named in front of a message, and takes the name from the text.
-    session = Model(saved).session()
+    session = load().session()
     heard = [session.observe(message).message for message in islice(cycle(chat), count)]
     words = [saved.vocabulary.ids(tokenize(message.text)[:_MAX_WORDS]) for message in heard[: len(chat)]]
     found = []

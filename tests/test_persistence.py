@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
@@ -28,10 +27,8 @@ from towhom.persistence import (
     WEIGHTS,
     WORDS,
     SavedModel,
-    compacted,
     load_model,
     save_model,
-    write_model,
 )
 from towhom.runtime.sirnn import SIRNN
 from towhom.selection import Rule
@@ -84,23 +81,6 @@ class TestRoundTrip:
         loaded = load_model(tmp_path / "m").model
         assert (loaded.rule, loaded.max_words) == (Rule.JOINT_LOG, None)
 
-    def test_word_vectors_that_were_trained(self, tmp_path: Path) -> None:
-        """They replace those that training started from, wherever the model runs."""
-        before = VOCABULARY.matrix.copy()
-        model = neural("crosstalk", VOCABULARY)
-        with torch.no_grad():
-            for place, parameter in enumerate(model.parameters()):
-                parameter.add_(0.5 + place)
-        save_model(tmp_path / "m", model, VOCABULARY, system="crosstalk", context=15, training={})
-        loaded = load_model(tmp_path / "m")
-        assert_array_equal(VOCABULARY.matrix, before)
-        assert_array_equal(loaded.vocabulary.matrix, vectors_of(model))
-        assert_array_equal(loaded.runtime.vectors, vectors_of(model))
-        assert not np.array_equal(vectors_of(model), before)
-        assert_arrays(loaded.weights, weights_of(model))
-        for name, value in model.state_dict().items():
-            assert torch.equal(loaded.model.state_dict()[name], value)
-
     def test_files(self, folder: Path) -> None:
         assert {path.name for path in folder.iterdir()} == {CONFIG, WEIGHTS, WORDS, TRAINING, CARD}
         config = json.loads((folder / CONFIG).read_text("utf-8"))
@@ -134,16 +114,9 @@ class TestRoundTrip:
         assert load_model(folder).training == {}
 
 
-def saved_model(vocabulary: ModelVocabulary = VOCABULARY, system: str = "sirnn") -> SavedModel:
-    model = neural(system, vocabulary)
-    return SavedModel(system, model.config, weights_of(model), vocabulary, 15, model.rule, model.max_words)
-
-
-def assert_arrays(found: dict[str, NDArray[np.float32]], expected: dict[str, NDArray[np.float32]]) -> None:
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        assert found[name].dtype == value.dtype
-        assert_array_equal(found[name], value, err_msg=name)
+def saved_model() -> SavedModel:
+    model = neural("sirnn", VOCABULARY)
+    return SavedModel("sirnn", model.config, weights_of(model), VOCABULARY, 15, model.rule, model.max_words)
 
 
 class TestWhatItRunsOn:
@@ -167,98 +140,29 @@ class TestWhatItRunsOn:
         assert saved.model is saved.model
 
 
-class TestLive:
-    def test_comes_back(self, tmp_path: Path) -> None:
-        live = {"pair_temperature": 0.5, "addressees": {"temperature": 2.0, "features": ["a", "ß"]}}
-        weights = {
-            "w": np.arange(6, dtype=np.float32).reshape(2, 3),
-            "w_a": np.ones(1, np.float32),  # the system has one of that name as well
-        }
-        saved = replace(saved_model(), live=live, live_weights=weights)
-        write_model(tmp_path / "m", saved)
-        loaded = load_model(tmp_path / "m")
-        assert loaded.live == live
-        assert_arrays(loaded.live_weights, weights)
-        assert_arrays(loaded.weights, saved.weights)
+class TestFingerprint:
+    def test_is_the_same_when_it_comes_back(self, folder: Path) -> None:
+        assert load_model(folder).fingerprint == load_model(folder).fingerprint == saved_model().fingerprint
 
-    def test_there_may_be_none(self, folder: Path) -> None:
-        assert "live" not in json.loads((folder / CONFIG).read_text("utf-8"))
-        assert (load_model(folder).live, load_model(folder).live_weights) == ({}, {})
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"system": "sirnn-log"},
+            {"config": neural("sirnn", VOCABULARY, init=0.4).config},
+            {"weights": weights_of(neural("sirnn", VOCABULARY, seed=1))},
+            {"vocabulary": ModelVocabulary(("tea", "größe", "☂"), VOCABULARY.matrix)},
+            {"vocabulary": ModelVocabulary(VOCABULARY.words, VOCABULARY.matrix * 2)},
+            {"context": 14},
+            {"rule": Rule.SEPARATE},
+            {"max_words": None},
+        ],
+        ids=lambda change: ", ".join(change),
+    )
+    def test_tells_models_apart(self, change: dict[str, Any]) -> None:
+        assert replace(saved_model(), **change).fingerprint != saved_model().fingerprint
 
-    def test_a_card_of_its_own(self, tmp_path: Path) -> None:
-        write_model(tmp_path / "m", saved_model(), card="# Über uns\n")
-        assert (tmp_path / "m" / CARD).read_text("utf-8") == "# Über uns\n"
-
-
-ROWS = {
-    "even": np.linspace(-1, 1, 12),
-    "large and small": 10.0 ** np.arange(-6, 6),
-    "all the same": np.full(12, 0.3),
-    "one": np.eye(12)[3] * -7.5,
-    "zero": np.zeros(12),
-    "tiny": np.linspace(-1e-20, 2e-20, 12),
-    "random": np.random.default_rng(0).normal(size=12),
-}
-
-
-class TestCompact:
-    @pytest.fixture(params=["sirnn", "crosstalk"])
-    def saved(self, request: pytest.FixtureRequest) -> SavedModel:
-        matrix = np.stack([*ROWS.values()]).astype(np.float32)
-        return saved_model(ModelVocabulary(tuple("abcdef"), matrix), request.param)
-
-    @pytest.fixture
-    def folder(self, tmp_path: Path, saved: SavedModel) -> Path:
-        write_model(tmp_path / "m", saved, compact=True)
-        return tmp_path / "m"
-
-    def test_comes_back(self, folder: Path, saved: SavedModel) -> None:
-        loaded, expected = load_model(folder), compacted(saved)
-        assert loaded.vocabulary.words == saved.vocabulary.words
-        assert loaded.vocabulary.matrix.dtype == np.float32
-        assert_array_equal(loaded.vocabulary.matrix, expected.vocabulary.matrix)
-        assert_arrays(loaded.weights, saved.weights)
-        assert_arrays(expected.weights, saved.weights)
-        assert not np.array_equal(loaded.vocabulary.matrix, saved.vocabulary.matrix)
-
-    def test_in_eight_bits(self, folder: Path) -> None:
-        stored = load_file(folder / WEIGHTS)
-        assert stored["vectors"].dtype == np.int8
-        assert stored["vectors"].shape == (7, 12)
-        assert stored["vectors.scale"].dtype == np.float32
-        assert stored["vectors.scale"].shape == (7,)
-
-    @pytest.mark.parametrize("row", ROWS)
-    def test_how_near(self, folder: Path, saved: SavedModel, row: str) -> None:
-        """The steps are 1/127 of the largest element; what is stored is half of one away at most."""
-        place = list(ROWS).index(row)
-        before, after = saved.vocabulary.matrix[place], load_model(folder).vocabulary.matrix[place]
-        largest = np.abs(before).max()
-        assert_allclose(after, before, rtol=1e-6, atol=largest / 254)
-        assert np.abs(after).max() == pytest.approx(largest)
-
-    def test_both_ways_of_running_see_the_same_vectors(self, folder: Path) -> None:
-        loaded = load_model(folder)
-        assert_array_equal(loaded.runtime.vectors, loaded.vocabulary.matrix)
-        assert_array_equal(vectors_of(loaded.model), loaded.vocabulary.matrix)
-
-    @pytest.mark.parametrize("length", [None, 0, 6, 8])
-    def test_scales_are_damaged(self, folder: Path, length: int | None) -> None:
-        stored = load_file(folder / WEIGHTS)
-        del stored["vectors.scale"]
-        if length is not None:
-            stored["vectors.scale"] = np.ones(length, np.float32)
-        save_file(stored, folder / WEIGHTS)
-        with pytest.raises(
-            ModelFormatError, match=r"model\.safetensors: the word vectors have 8 bits and no scales"
-        ):
-            load_model(folder)
-
-    def test_scales_of_another_shape(self, folder: Path) -> None:
-        stored = load_file(folder / WEIGHTS)
-        save_file({**stored, "vectors.scale": np.ones((7, 12), np.float32)}, folder / WEIGHTS)
-        with pytest.raises(ModelFormatError, match="the word vectors have 8 bits and no scales"):
-            load_model(folder)
+    def test_not_how_it_was_trained(self) -> None:
+        assert replace(saved_model(), training={"dev": DEV}).fingerprint == saved_model().fingerprint
 
 
 class TestNoModel:
@@ -290,6 +194,19 @@ class TestNoModel:
         with pytest.raises(
             ModelFormatError, match=r"config\.json: this is not the configuration of a towhom model"
         ):
+            load_model(folder)
+
+    def test_crosstalk(self, tmp_path: Path) -> None:
+        """Whatever else the folder holds."""
+        (tmp_path / CONFIG).write_text('{"format": "towhom-crosstalk", "version": 1}')
+        with pytest.raises(
+            ModelFormatError, match=r"this is a Crosstalk model, which `towhom\.load` reads; expected one of"
+        ):
+            load_model(tmp_path)
+
+    def test_another_tokenizer(self, folder: Path) -> None:
+        edit(folder / CONFIG, lambda config: config.update(tokenizer="old"))
+        with pytest.raises(ModelFormatError, match=r"words of the tokenizer old, .*; train the model anew"):
             load_model(folder)
 
     @pytest.mark.parametrize("version", [2, 0, None, "1"])
@@ -379,6 +296,12 @@ class TestPartsThatDoNotFit:
         ):
             load_model(folder)
 
+    def test_a_weight_of_another_type(self, folder: Path) -> None:
+        weights = load_file(folder / WEIGHTS)
+        save_file({**weights, "w_a": weights["w_a"].astype(np.float64)}, folder / WEIGHTS)
+        with pytest.raises(ModelFormatError, match=r"configuration: w_a has type float64, expected float32$"):
+            load_model(folder)
+
     def test_all_that_is_wrong_is_named(self, folder: Path) -> None:
         weights = load_file(folder / WEIGHTS)
         weights["w_b"] = weights.pop("w_a")
@@ -397,8 +320,8 @@ class TestPartsThatDoNotFit:
         ):
             load_model(folder)
 
-    @pytest.mark.parametrize("vectors", [None, np.zeros(4, np.float32)])
-    def test_no_vectors(self, folder: Path, vectors: np.ndarray[Any, np.dtype[np.float32]] | None) -> None:
+    @pytest.mark.parametrize("vectors", [None, np.zeros(4, np.float32), np.zeros((4, 4), np.int8)])
+    def test_no_vectors(self, folder: Path, vectors: NDArray[Any] | None) -> None:
         weights = load_file(folder / WEIGHTS)
         del weights["vectors"]
         save_file(weights if vectors is None else {**weights, "vectors": vectors}, folder / WEIGHTS)

@@ -143,3 +143,42 @@ def test_samples_of_a_batch_do_not_meet(rule: Rule) -> None:
         )
         assert (alone.addressee[0], alone.response[0]) == (together.addressee[row], together.response[row])
         assert (alone.addressee[0] == NOBODY) == np.isnan(addressee[row]).all()
+
+
+class TestOfPairs:
+    """Scores of a system that scores pairs."""
+
+    ODDS = np.array(
+        [
+            [[0.0, 0.0], [1.0, 8.0], [5.0, 4.0], [0.0, 0.0]],
+            [[0.0, 0.0], [2.0, 1.0], [3.0, 3.0], [6.0, 1.0]],
+            [[1.0, 3.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
+        ]
+    )
+    """Two to choose from, three, and nobody: then the responder's row says how good the responses are."""
+
+    @pytest.fixture
+    def found(self) -> Scores:
+        with np.errstate(divide="ignore"):
+            return Scores.of_pairs(np.log(self.ODDS) + 1000)  # of a size whose exponential is too large
+
+    def test_probabilities(self, found: Scores) -> None:
+        assert found.joint is not None
+        assert_allclose(found.joint, self.ODDS / np.array([18, 16, 4])[:, None, None])
+        assert_allclose(found.addressee[:2], [[nan, 9 / 18, 9 / 18, nan], [nan, 3 / 16, 6 / 16, 7 / 16]])
+        assert np.isnan(found.addressee[2]).all()
+        assert_allclose(found.response, [[6 / 18, 12 / 18], [11 / 16, 5 / 16], [1 / 4, 3 / 4]])
+
+    @pytest.mark.parametrize("rule", [Rule.JOINT, Rule.JOINT_LOG])
+    def test_the_best_pair(self, rule: Rule, found: Scores) -> None:
+        choice = choose(found, rule)
+        assert choice.addressee.tolist() == [1, 3, NOBODY]
+        assert choice.response.tolist() == [1, 0, 1]
+
+    def test_the_best_of_each(self) -> None:
+        """The best pair need not be of the best addressee."""
+        odds = np.array([[[0.0, 0.0], [5.0, 0.1], [4.0, 3.0]]])
+        with np.errstate(divide="ignore"):
+            found = Scores.of_pairs(np.log(odds))
+        assert chosen(found, Rule.JOINT) == (1, 0)
+        assert chosen(found, Rule.SEPARATE) == (2, 0)

@@ -15,29 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus import Corpus
-from towhom.corpus.mentions import MOST as MOST_MENTIONS
-from towhom.corpus.mentions import Mentions
-from towhom.corpus.vocabulary import NAME_ID, SPECIAL
-from towhom.hearing.lexicon import COMMON_WORDS
-from towhom.text.pieces import MOST as MOST_PIECES
-from towhom.text.pieces import pieces
 
 NOBODY = -1
 """No message, no addressee, or somebody who is not among the participants."""
-ELSEWHERE = -2
-"""Somebody who is named and has spoken, but is not among the participants."""
-
-
-@dataclass(frozen=True)
-class Letters:
-    """What a selector may see beyond word ids: what words are made of, and who is named."""
-
-    pieces: NDArray[np.uint32]
-    """(L,) Pieces of the distinct utterances, one after the other, each once; see `towhom.text.pieces`."""
-    offsets: NDArray[np.int64]
-    """(U + 1,) Where those of each utterance begin."""
-    mentions: NDArray[np.int32]
-    """(B, T + C, 2) Participants named in the messages, then in the candidates; `NOBODY`, `ELSEWHERE`."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +44,6 @@ class Questions:
     """(B, C) The utterances to choose from."""
     speakers_so_far: NDArray[np.int32]
     """(B,) How many people have spoken in the document, the responder included."""
-    letters: Letters | None = None
-    """For selectors that ask for it."""
 
     def __len__(self) -> int:
         return len(self.participants)
@@ -103,8 +81,6 @@ class Batcher:
         words: (V,) The model's id for every word of the corpus; None to leave them as they are.
         distinct: Whether an utterance that occurs several times in a batch is given once. The plain
             computation, which the fast one is tested against, gives it each time.
-        letters: Whether questions have `Letters`.
-        more: Messages to ask about as well, numbered after the samples; they have no candidates of their own.
     """
 
     def __init__(
@@ -116,8 +92,6 @@ class Batcher:
         max_words: int | None = 20,
         words: NDArray[np.int32] | None = None,
         distinct: bool = True,
-        letters: bool = False,
-        more: NDArray[np.int64] | None = None,
     ) -> None:
         self.corpus = corpus
         self.context = context
@@ -126,13 +100,12 @@ class Batcher:
         self._words = words
         self._distinct = distinct
         samples, documents = corpus.samples, corpus.documents
-        self._message = samples.message if more is None else np.append(samples.message, more)
+        self._message = samples.message
         self._document = np.searchsorted(documents.messages, self._message, side="right") - 1
         self._start = documents.messages[self._document]
         self._so_far = _speakers_so_far(corpus)[self._message]
         self._candidates = samples.candidates[candidates]
         self._label = samples.labels[candidates]
-        self._letters = _LettersOf(corpus) if letters else None
 
     def questions(
         self,
@@ -158,14 +131,6 @@ class Batcher:
         else:
             utterances, places = everything, np.arange(len(everything))
         tokens, offsets = self._tokens(utterances)
-        letters = None
-        if self._letters is not None:
-            said_by = np.where(positions >= 0, self.corpus.messages.speaker[said], NOBODY)
-            mentions = self._named(
-                self._letters, samples, np.concatenate([said, chosen], axis=1), said_by, sender
-            )
-            mentions[:, : positions.shape[1]][positions < 0] = NOBODY
-            letters = Letters(*self._spelled(self._letters, utterances), mentions)
         heard = places[: said.size].reshape(said.shape)
         return Questions(
             tokens=tokens,
@@ -176,7 +141,6 @@ class Batcher:
             participants=participants,
             candidates=places[said.size :].reshape(chosen.shape).astype(np.int32),
             speakers_so_far=self._so_far[samples],
-            letters=letters,
         )
 
     def answers(self, samples: NDArray[np.int64], *, context: int | None = None) -> Answers:
@@ -224,56 +188,16 @@ class Batcher:
         backwards = (each[:, ::-1].copy() for each in (positions, sender, addressee))
         return *backwards, participants, true
 
-    def _named(
-        self,
-        letters: _LettersOf,
-        samples: NDArray[np.int64],
-        utterances: NDArray[np.int64],
-        said_by: NDArray[np.int32],
-        sender: NDArray[np.int32],
-    ) -> NDArray[np.int32]:
-        """(B, T + C, 2) Who is named: participants, of those who have spoken by now."""
-        letters.mentions.look_up(self._document[samples])
-        named, word = letters.mentions.speaker[utterances], letters.mentions.word[utterances]
-        common = word if self._words is None else np.where(word >= 0, self._words[word], NOBODY)
-        is_word = (common > 0) & (common <= COMMON_WORDS) & (word != NAME_ID)
-        spoken = (named >= 0) & ~is_word & (named < self._so_far[samples][:, None, None])
-        match = named[:, :, :, None] == said_by[:, None, None, :]
-        numbers = np.take_along_axis(
-            np.broadcast_to(sender[:, None, None, :], match.shape), match.argmax(axis=3)[..., None], axis=3
-        )[..., 0]
-        responder = self.corpus.messages.speaker[self._message[samples]][:, None, None]
-        others = np.where(named == responder, 0, ELSEWHERE)
-        found = np.where(spoken, np.where(match.any(axis=3), numbers, others), NOBODY)
-        first = np.argsort(~spoken, axis=2, kind="stable")[:, :, :MOST_MENTIONS]
-        return np.take_along_axis(found, first, axis=2).astype(np.int32)
-
-    def _spelled(
-        self, letters: _LettersOf, utterances: NDArray[np.int64]
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The distinct pieces of the first words of some utterances, and where each utterance's begin."""
-        words, offsets = self._places(utterances)
-        made_of = letters.pieces[self.corpus.utterances.tokens[words]].reshape(-1)
-        utterance = np.repeat(np.arange(len(utterances)), np.diff(offsets) * MOST_PIECES)
-        there = made_of >= 0
-        keys = np.unique((utterance[there] << 32) | made_of[there])
-        count = np.bincount(keys >> 32, minlength=len(utterances))
-        return (keys & 0xFFFFFFFF).astype(np.uint32), np.concatenate([[0], np.cumsum(count)])
-
     def _tokens(self, utterances: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The first words of some utterances, and where each begins."""
-        places, offsets = self._places(utterances)
-        tokens = self.corpus.utterances.tokens[places]
-        return (tokens.astype(np.int32) if self._words is None else self._words[tokens]), offsets
-
-    def _places(self, utterances: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the tokens of the first words of some utterances are, and where each utterance begins."""
         starts = self.corpus.utterances.offsets[utterances]
         lengths = self.corpus.utterances.offsets[utterances + 1] - starts
         if self._max_words is not None:
             lengths = np.minimum(lengths, self._max_words)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
+        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        tokens = self.corpus.utterances.tokens[places]
+        return (tokens.astype(np.int32) if self._words is None else self._words[tokens]), offsets
 
 
 def entries(
@@ -289,19 +213,6 @@ def entries(
     lengths = offsets[utterances + 1] - starts
     owner = np.repeat(np.arange(len(utterances)), lengths)
     return np.arange(len(owner)) + (starts - (np.cumsum(lengths) - lengths))[owner], owner
-
-
-class _LettersOf:
-    """What a corpus's `Letters` are made of."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self.mentions = Mentions(corpus)
-        self.pieces = np.full((len(corpus.vocabulary.words), MOST_PIECES), -1, np.int64)
-        """(V, 4) The pieces of each word of the vocabulary, -1 where it has fewer; names have none."""
-        for number, word in enumerate(corpus.vocabulary.words):
-            if number >= len(SPECIAL):
-                found = pieces(word)
-                self.pieces[number, : len(found)] = found
 
 
 def _speakers_so_far(corpus: Corpus) -> NDArray[np.int32]:

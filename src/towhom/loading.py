@@ -13,7 +13,7 @@ def load(folder: str | Path | None = None) -> Model:
     """A model to follow channels with.
 
     Args:
-        folder: What `towhom train` or `towhom package` made; None for the model that comes with towhom.
+        folder: What `towhom train-crosstalk` made; None for the model that comes with towhom.
 
     Raises:
         ModelFormatError: The folder is no model, or one of another version.

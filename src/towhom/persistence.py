@@ -1,16 +1,18 @@
-"""Models on disk: a folder with the weights, the words, and what they are.
+"""The paper's systems on disk: a folder with the weights, the words, and what they are.
 
-config.json         format, system, its settings, how it was asked to choose, context, how to run it live
-model.safetensors   weights, word vectors included (as they are, or in 8 bits with a scale for each)
+config.json         format, system, its settings, how it was asked to choose, context
+model.safetensors   weights, word vectors included
 vocab.json          the words, in the order of their vectors
 training.json       how it was trained and how good it is; for people, not needed to load it
 README.md           a card, for people
+
+Crosstalk has folders of its own: `towhom.crosstalk.folder`.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from towhom.crosstalk.folder import holds_crosstalk
 from towhom.errors import ConfigError, ModelFormatError
 from towhom.extras import require
 from towhom.files import atomic_file, atomic_folder
@@ -39,7 +42,7 @@ VERSION = 1
 CONFIG, WEIGHTS, WORDS, TRAINING, CARD = (
     "config.json", "model.safetensors", "vocab.json", "training.json", "README.md",
 )  # fmt: skip
-_VECTORS, _SCALES, _LIVE, _THREADS = "vectors", "vectors.scale", "live.", "threads."
+_VECTORS = "vectors"
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,6 @@ class SavedModel:
     rule: Rule
     max_words: int | None
     training: dict[str, Any] = field(default_factory=dict)
-    live: dict[str, Any] = field(default_factory=dict)
-    """What sessions need besides: calibration, and how addressees are ranked."""
-    live_weights: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    thread_weights: dict[str, dict[str, NDArray[np.float32]]] = field(default_factory=dict)
-    """What pulls conversations apart, by stage."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -72,21 +70,12 @@ class SavedModel:
     @property
     def fingerprint(self) -> str:
         """Tells models apart that could answer differently."""
-        seen = [self.system, self.settings, self.context, self.max_words, self.rule.value, self.live]
+        seen = [self.system, self.settings, self.context, self.max_words, self.rule.value]
         digest = sha256(json.dumps([*seen, self.vocabulary.words]).encode())
-        for name, array in sorted(self._arrays.items()):
+        for name, array in sorted(self.weights.items()):
             digest.update(name.encode() + array.tobytes())
         digest.update(self.vocabulary.matrix.tobytes())
         return digest.hexdigest()
-
-    @property
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """All weights, by the names that they have in a file."""
-        arrays: dict[str, NDArray[Any]] = {**self.weights}
-        arrays |= {f"{_LIVE}{name}": value for name, value in self.live_weights.items()}
-        for stage, weights in self.thread_weights.items():
-            arrays |= {f"{_THREADS}{stage}.{name}": value for name, value in weights.items()}
-        return arrays
 
     @cached_property
     def runtime(self) -> NumpySelector:
@@ -101,8 +90,6 @@ class SavedModel:
         torch = require("torch", extra="train", purpose="running a model in torch")
         model: NeuralSelector = system_class(self.system)(self.config, self.vocabulary.matrix)
         weights = {name: torch.from_numpy(value) for name, value in self.weights.items()}
-        if _VECTORS in dict(model.named_parameters()):
-            weights[_VECTORS] = torch.from_numpy(self.vocabulary.matrix)
         model.load_state_dict(weights)
         model.rule, model.max_words = self.rule, self.max_words
         return model.eval()
@@ -117,25 +104,11 @@ def save_model(
     context: int,
     training: dict[str, Any],
 ) -> None:
-    """Write a model that was trained."""
+    """Write a model folder; an older one at this place is replaced when the new one is complete."""
     weights = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
-    if _VECTORS in weights:  # trained with the rest
-        vocabulary = ModelVocabulary(vocabulary.words, weights.pop(_VECTORS))
     saved = SavedModel(
         system, model.config, weights, vocabulary, context, model.rule, model.max_words, training
     )
-    write_model(folder, saved)
-
-
-def write_model(folder: str | Path, saved: SavedModel, *, compact: bool = False, card: str = "") -> None:
-    """Write a model folder; an older one at this place is replaced when the new one is complete.
-
-    Args:
-        folder: Where.
-        saved: What.
-        compact: Whether word vectors are stored in 8 bits, a quarter of their size.
-        card: The page about the model, if not the usual one.
-    """
     config = {
         "format": FORMAT,
         "version": VERSION,
@@ -146,26 +119,15 @@ def write_model(folder: str | Path, saved: SavedModel, *, compact: bool = False,
         "context": saved.context,
         "max_words": saved.max_words,
         "rule": saved.rule.value,
-        **({"live": saved.live} if saved.live else {}),
     }
-    arrays = saved._arrays
-    if compact:
-        arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.vocabulary.matrix)
-    else:
-        arrays[_VECTORS] = saved.vocabulary.matrix
+    arrays = {**weights, _VECTORS: vocabulary.matrix}
     with atomic_folder(Path(folder)) as temporary:
         _write_json(temporary / CONFIG, config)
-        _write_json(temporary / WORDS, list(saved.vocabulary.words))
-        _write_json(temporary / TRAINING, saved.training)
+        _write_json(temporary / WORDS, list(vocabulary.words))
+        _write_json(temporary / TRAINING, training)
         with atomic_file(temporary / WEIGHTS) as file:
             file.write(save({name: np.ascontiguousarray(value) for name, value in arrays.items()}))
-        (temporary / CARD).write_text(card or _card(config, saved.training), "utf-8")
-
-
-def compacted(saved: SavedModel) -> SavedModel:
-    """The model as it will be when it is read from a compact folder."""
-    matrix = _restored(*_quantized(saved.vocabulary.matrix))
-    return replace(saved, vocabulary=ModelVocabulary(saved.vocabulary.words, matrix))
+        (temporary / CARD).write_text(_card(config, training), "utf-8")
 
 
 def check_replaceable(folder: Path) -> None:
@@ -182,11 +144,17 @@ def load_model(folder: str | Path) -> SavedModel:
     """Read a model folder.
 
     Raises:
-        ModelFormatError: It is none, it is of another version, or a part is missing or damaged.
+        ModelFormatError: It is none, it is a Crosstalk model, it is of another version, or a part is missing
+            or damaged.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelFormatError(f"{folder}: there is no such folder")
+    if holds_crosstalk(folder):
+        raise ModelFormatError(
+            f"{folder}: this is a Crosstalk model, which `towhom.load` reads; expected one of the paper's "
+            "systems, which `towhom train` makes"
+        )
     missing = [name for name in (CONFIG, WEIGHTS, WORDS) if not (folder / name).is_file()]
     if missing:
         raise ModelFormatError(f"{folder}: this is no model: it has no {', no '.join(missing)}")
@@ -201,17 +169,13 @@ def load_model(folder: str | Path) -> SavedModel:
     if config.get("tokenizer", TOKENIZER) != TOKENIZER:
         raise ModelFormatError(
             f"{folder}: the model reads the words of the tokenizer {config['tokenizer']}, this towhom "
-            f"({__version__}) has {TOKENIZER}; package the model anew"
+            f"({__version__}) has {TOKENIZER}; train the model anew"
         )
     try:
         arrays = load_file(folder / WEIGHTS)
     except (SafetensorError, OSError) as error:
         raise ModelFormatError(f"{folder / WEIGHTS}: the weights cannot be read ({error})") from error
     vocabulary = _vocabulary(folder, arrays)
-    live, threads = _taken(arrays, _LIVE), dict[str, dict[str, NDArray[Any]]]()
-    for name, value in _taken(arrays, _THREADS).items():
-        stage, _, rest = name.partition(".")
-        threads.setdefault(stage, {})[rest] = value
     try:
         saved = SavedModel(
             system=config["system"],
@@ -222,9 +186,6 @@ def load_model(folder: str | Path) -> SavedModel:
             rule=Rule(config["rule"]),
             max_words=config["max_words"],
             training=read_training(folder),
-            live=config.get("live", {}),
-            live_weights=live,
-            thread_weights=threads,
         )
     except KeyError as error:
         raise ModelFormatError(f"{folder / CONFIG}: there is no {error} in it") from error
@@ -250,25 +211,14 @@ def read_training(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _taken(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """The arrays whose names have a prefix, without it; they are taken out."""
-    return {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
-
-
 def _vocabulary(folder: Path, arrays: dict[str, NDArray[Any]]) -> ModelVocabulary:
     """The words with their vectors, which are taken out of the arrays."""
     words = _read_json(folder / WORDS)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
-    matrix, scales = arrays.pop(_VECTORS, None), arrays.pop(_SCALES, None)
-    if matrix is None or matrix.ndim != 2 or matrix.dtype not in (np.float32, np.int8):
-        raise ModelFormatError(
-            f"{folder / WEIGHTS}: there is no matrix of word vectors in it, in 32 or 8 bits"
-        )
-    if matrix.dtype == np.int8:
-        if scales is None or scales.shape != (len(matrix),):
-            raise ModelFormatError(f"{folder / WEIGHTS}: the word vectors have 8 bits and no scales")
-        matrix = _restored(matrix, scales)
+    matrix = arrays.pop(_VECTORS, None)
+    if matrix is None or matrix.ndim != 2 or matrix.dtype != np.float32:
+        raise ModelFormatError(f"{folder / WEIGHTS}: there is no matrix of word vectors in it, in float32")
     if len(matrix) != len(words) + 1:
         raise ModelFormatError(
             f"{folder}: there are {len(words)} words and {len(matrix)} vectors; "
@@ -289,32 +239,13 @@ def _check_shapes(path: Path, saved: SavedModel) -> None:
     ]
     problems += [
         f"{name} has type {value.dtype}, expected float32"
-        for name, value in _all_weights(saved).items()
+        for name, value in saved.weights.items()
         if value.dtype != np.float32
     ]
     if problems:
         raise ModelFormatError(
             f"{path}: the weights do not fit the configuration: {'; '.join(sorted(problems))}"
         )
-
-
-def _all_weights(saved: SavedModel) -> dict[str, NDArray[np.float32]]:
-    every = saved.weights | saved.live_weights
-    for stage, weights in saved.thread_weights.items():
-        every |= {f"{_THREADS}{stage}.{name}": value for name, value in weights.items()}
-    return every
-
-
-def _quantized(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows in 8 bits, and what to multiply each with."""
-    largest = np.abs(matrix).max(axis=1, initial=0.0)
-    scales = (largest / 127).astype(np.float32)
-    scales[scales == 0] = 1.0
-    return np.rint(matrix / scales[:, None]).astype(np.int8), scales
-
-
-def _restored(matrix: NDArray[np.int8], scales: NDArray[np.float32]) -> NDArray[np.float32]:
-    return matrix.astype(np.float32) * scales[:, None]
 
 
 def _card(config: dict[str, Any], training: dict[str, Any]) -> str:

@@ -82,18 +82,6 @@ class Scores:
                 pairs = (logs[0] + logs[1] + logs[2] + logs[3]) / 2
         return np.where(np.isnan(self.addressee)[:, :, None], -np.inf, pairs)
 
-    def logarithms(self, rule: Rule) -> Array:
-        """(B, P, C) The same as logarithms, on the scale of the probabilities, whatever the rule.
-
-        The responder's row stands for nobody: it is as good as the response by itself.
-        """
-        tiny = np.finfo(np.float64).tiny
-        pairs = self.pairs(rule)
-        if rule is not Rule.JOINT_LOG or self.separate(rule):
-            pairs = np.where(np.isneginf(pairs), pairs, np.log(np.maximum(pairs, tiny)))
-        pairs[:, 0] = np.log(np.maximum(self.response, tiny))
-        return pairs
-
 
 @dataclass(frozen=True)
 class Choice:

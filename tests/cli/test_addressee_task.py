@@ -17,11 +17,11 @@ from tests.experiments.tiny import corpus as corpus
 from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
-from tests.live.conftest import saved_model
+from tests.live.conftest import ruled_model
 from towhom import load
+from towhom.crosstalk.folder import write_crosstalk
 from towhom.evaluation.addressees import BASELINES, describe_addressees, follow_logs, follow_model
 from towhom.evaluation.reply_links import read_linked_logs
-from towhom.persistence import write_model
 
 LOG = """\
 [10:00] <ada> the kettle is on
@@ -86,11 +86,11 @@ class TestJson:
         assert found.items() >= found["baselines"][name].items()
 
     def test_of_a_model_folder(self, run: Run, links: Path, tmp_path: Path) -> None:
-        """It was only trained: it says nobody only of the first message, when nobody else is there."""
-        write_model(tmp_path / "model", saved_model())
+        """One that follows plain rules."""
+        write_crosstalk(tmp_path / "model", ruled_model(), card="")
         found = measured(run, tmp_path / "model", links)
         assert found["model"] == str(tmp_path / "model")
-        assert found["names_nobody"]["for_nobody"]["accuracy"] == 50
+        assert found["names_nobody"]["for_nobody"]["accuracy"] == 100
 
     def test_one_log(self, run: Run, links: Path) -> None:
         """Of several, the one asked for."""

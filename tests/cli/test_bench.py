@@ -45,7 +45,7 @@ def test_rates_and_a_record(run: Run, folders: Folders, corpus: Corpus, tmp_path
 
 @pytest.mark.parametrize(
     ("system", "counted"),
-    [("sirnn-separate", True), ("sirnn-shared", False), ("dynamic-rnn", False), ("crosstalk", False)],
+    [("sirnn-separate", True), ("sirnn-shared", False), ("dynamic-rnn", False)],
 )
 def test_operations_are_those_of_the_system(system: str, counted: bool, run: Run, folders: Folders) -> None:
     sizes = ("--context", "5", "--batch", "32", "--rounds", "1")

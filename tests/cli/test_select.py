@@ -13,7 +13,7 @@ from tests.cli.test_who import Put
 from tests.cli.test_who import put as put
 from tests.live.conftest import saved_model
 from towhom import Message, load
-from towhom.persistence import write_model
+from towhom.crosstalk.folder import write_crosstalk
 
 LINES = ("ada> is the kettle on?", "bob> ada: since noon", "cyd> bob: who paid for it?", "ada> thanks bob")
 DRAFTS = ("me, as always", "the red one")
@@ -88,7 +88,7 @@ class TestPairs:
         assert rows(output)[0][2] == "[bold]tea[/]"
 
     def test_another_model(self, run: Run, log: Path, drafts: list[str], tmp_path: Path) -> None:
-        write_model(tmp_path / "model", saved_model())
+        write_crosstalk(tmp_path / "model", saved_model(), card="")
         ours = selected(run, log, "--as", "bob", *drafts)
         other = selected(run, log, "--as", "bob", *drafts, "--model", tmp_path / "model")
         assert len(ours) == len(other) == 4

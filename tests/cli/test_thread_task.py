@@ -19,11 +19,10 @@ from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
 from tests.live.conftest import saved_model
-from tests.threads.conftest import small_model
 from towhom import load
+from towhom.crosstalk.folder import write_crosstalk
 from towhom.evaluation.reply_links import read_linked_logs
 from towhom.evaluation.threads import describe_threads, follow_logs
-from towhom.persistence import write_model
 from towhom.threads.baselines import BASELINES
 
 LOG = """\
@@ -100,7 +99,7 @@ class TestJson:
         assert list(found["baselines"]) == list(BASELINES)
 
     def test_of_a_model_folder(self, run: Run, links: Path, tmp_path: Path) -> None:
-        write_model(tmp_path / "model", small_model())
+        write_crosstalk(tmp_path / "model", saved_model(), card="")
         found = measured(run, tmp_path / "model", links)
         assert (found["model"], found["lines"]) == (str(tmp_path / "model"), 6)
         assert found["links"]["f1"] < 100
@@ -188,11 +187,6 @@ class TestErrors:
             "Error: defalt: there is no such model folder, nor anything of this name "
             "(previous-message, addressee-else-own-last, within-minutes, default)\n"
         )
-
-    def test_a_model_that_knows_no_threads(self, run: Run, links: Path, tmp_path: Path) -> None:
-        write_model(tmp_path / "model", saved_model())
-        message = self.fails(run, tmp_path / "model", links)
-        assert message.startswith("Error: this model places no messages in conversations; `towhom package`")
 
     def test_a_folder_that_is_no_model(self, run: Run, links: Path) -> None:
         assert f"{links}: this is no model" in self.fails(run, links, links)

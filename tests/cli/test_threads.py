@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
-from tests.live.conftest import saved_model
 from tests.readers.exports import slack, slack_message, write
-from towhom.persistence import write_model
 
 LOG = """\
 === kim has joined #tea
@@ -166,10 +164,12 @@ class TestErrors:
     def test_no_such_file(self, run: Run, tmp_path: Path) -> None:
         assert "there is no such file or folder" in run("threads", tmp_path / "none.txt", code=1).stderr
 
-    def test_a_model_that_was_only_trained(self, run: Run, log: Path, tmp_path: Path) -> None:
-        write_model(tmp_path / "model", saved_model())
+    def test_a_model_of_the_paper(self, run: Run, log: Path, tmp_path: Path) -> None:
+        (tmp_path / "model").mkdir()
+        for name in ("config.json", "model.safetensors", "vocab.json"):
+            (tmp_path / "model" / name).write_text('{"format": "towhom-model"}')
         said = run("threads", log, "--model", tmp_path / "model", code=1).stderr
-        assert "`towhom package` makes one that does" in said
+        assert "this is not the configuration of a Crosstalk model" in said
 
     def test_a_page_of_several_logs(self, run: Run, log: Path) -> None:
         log.with_name("2024-06-01.txt").write_text(LOG, "utf-8")

@@ -6,23 +6,22 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch import Tensor
 
-import towhom
 from tests.cli.conftest import Run
 from tests.experiments.tiny import OPTIONS, Folders
 from tests.experiments.tiny import corpus as corpus
 from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
-from tests.models.systems import SIZES
 from tests.training.conftest import weights
 from towhom.models import recurrent
 from towhom.models.losses import selection_loss
-from towhom.models.registry import SYSTEMS
-from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS, load_model
+from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
+from towhom.training.config import TrainingConfig
 
 
 def test_writes_a_model_and_says_how_good_it_is(run: Run, folders: Folders, tmp_path: Path) -> None:
@@ -77,7 +76,7 @@ class TestSet:
             ("hidden=5.5", "hidden must be int, is 5.5"),
             ("hidden=true", "hidden must be int, is True"),
             ("hidden=0", "hidden must be positive, is 0"),
-            ("towers=3", "towers is no setting of sirnn"),
+            ("positions=3", "positions is no setting of sirnn"),
         ],
     )
     def test_no_such_setting(
@@ -89,73 +88,40 @@ class TestSet:
         assert not (tmp_path / "model").exists()
 
 
-class TestOwnWay:
-    """A system that is trained in another way than those of the paper."""
+class TestWhatIsUsual:
+    """What is trained, and how, unless something else is said."""
 
-    SMALL = ("--context", "4", "--candidates", "2", "--epochs", "1")
-    SIZES = tuple(f"{name}={size}" for name, size in {**SIZES["crosstalk"], "hidden": 7}.items())
+    SMALL = ("--context", "4", "--epochs", "1")
 
-    def test_if_nothing_else_is_said(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        run("train", tmp_path / "model", *folders.options, *self.SMALL, *setting(*self.SIZES))
-        config = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]
-        own = SYSTEMS["crosstalk"].training
-        for name in ("false", "drawn", "batch", "learning_rate", "schedule"):
-            assert config[name] == own[name]
-        assert (own["false"], own["drawn"], own["schedule"]) == (9, "document", "linear")
-        assert (config["candidates"], config["epochs"]) == (2, 1)
-        assert config["settings"] == {**SIZES["crosstalk"], "hidden": 7}
+    def trained(self, run: Run, folders: Folders, out: Path, *given: str) -> dict[str, Any]:
+        run("train", out, *folders.options, *self.SMALL, *given)
+        found: dict[str, Any] = json.loads((out / TRAINING).read_text("utf-8"))["config"]
+        return found
+
+    def test_if_nothing_is_said(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        config = self.trained(run, folders, tmp_path / "model")
+        expected = TrainingConfig(context=4, epochs=1, settings={"hidden": 50, "init": 0.1})
+        assert config["system"] == "sirnn"
+        assert config == expected.described()
+
+    def test_the_papers(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        config = self.trained(run, folders, tmp_path / "model", "--settings", "paper")
+        assert (config["learning_rate"], config["weight_decay"], config["patience"]) == (0.001, 0.001, 5)
+        assert config["settings"] == {"hidden": 50, "init": 0.01}
 
     def test_what_is_said_counts(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        given = ("--batch", "32", "--learning-rate", "0.005")
-        run("train", tmp_path / "model", *folders.options, *self.SMALL, *given, *setting(*self.SIZES))
-        config = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]
-        assert (config["batch"], config["learning_rate"]) == (32, 0.005)
-
-    def test_it_has_no_settings_of_the_paper(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        given = (*self.SMALL, "--settings", "paper")
-        result = run("train", tmp_path / "model", *folders.options, *given, code=2)
-        assert "crosstalk is not in the paper, and has settings of its own" in result.stderr
-
-    def test_those_of_the_paper_are_not(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        run("train", tmp_path / "model", *folders.options, *OPTIONS, "--epochs", "1")
-        config = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))["config"]
-        assert not {"false", "drawn", "schedule"} & config.keys()
-
-
-class TestTeachers:
-    """`--teacher MODEL`."""
-
-    def test_taught(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        options = (*folders.options, *TestOwnWay.SMALL, *setting(*TestOwnWay.SIZES))
-        for name, seed in (("one", "1"), ("two", "2")):
-            run("train", tmp_path / name, *options, "--seed", seed)
-        teachers = ("--teacher", tmp_path / "one", "--teacher", tmp_path / "two", "--trust", "0.5")
-        run("train", tmp_path / "model", *options, *teachers)
-        training = json.loads((tmp_path / "model" / TRAINING).read_text("utf-8"))
-        assert training["teachers"] == [load_model(tmp_path / name).fingerprint for name in ("one", "two")]
-        assert training["config"]["trust"] == 0.5
-
-    @pytest.mark.parametrize(
-        ("teacher", "message"),
-        [("nowhere", "there is no such model folder"), ("default", "teacher 1 (crosstalk) cannot teach")],
-    )
-    def test_no_teacher(self, teacher: str, message: str, run: Run, folders: Folders, tmp_path: Path) -> None:
-        options = (*folders.options, *TestOwnWay.SMALL, *setting(*TestOwnWay.SIZES))
-        result = run("train", tmp_path / "model", *options, "--teacher", teacher, code=1)
-        assert result.stderr.startswith("Error: ")
-        assert message in result.stderr
-
-    def test_too_much_trust(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        result = run("train", tmp_path / "model", *folders.options, *OPTIONS, "--trust", "2", code=1)
-        assert result.stderr == "Error: trust must be from 0 to 1, is 2.0\n"
+        given = ("--settings", "paper", "--batch", "32", "--learning-rate", "0.005", "--short", "0.5")
+        config = self.trained(run, folders, tmp_path / "model", *given, *setting("hidden=7"))
+        assert (config["batch"], config["learning_rate"], config["short"]) == (32, 0.005, 0.5)
+        assert config["weight_decay"] == 0.001
+        assert config["settings"] == {"hidden": 7, "init": 0.01}
 
 
 class TestStart:
     """`--start MODEL`."""
 
     def test_goes_on(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        sizes = setting(*TestOwnWay.SIZES)
-        run("train", tmp_path / "first", *folders.options, *TestOwnWay.SMALL, *sizes)
+        run("train", tmp_path / "first", *folders.options, *OPTIONS)
         corpus = ("--corpus", folders.corpus, "--candidates", "2", "--epochs", "1")
         run("train", tmp_path / "model", *corpus, "--start", tmp_path / "first", "--learning-rate", "0.001")
         first, second = (
@@ -196,16 +162,14 @@ class TestStart:
     def test_no_model(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         start = ("--corpus", folders.corpus, "--start", tmp_path / "nowhere")
         result = run("train", tmp_path / "model", *start, code=1)
-        assert result.stderr.startswith(f"Error: {tmp_path / 'nowhere'}: there is no such model folder")
+        assert result.stderr == f"Error: {tmp_path / 'nowhere'}: there is no such folder\n"
 
-    def test_the_model_that_comes_with_towhom(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        options = ("--corpus", folders.corpus, "--candidates", "2", "--epochs", "1")
-        run("train", tmp_path / "model", *options, "--start", "default")
-        saved, bundled = load_model(tmp_path / "model"), towhom.load().saved
-        assert (saved.system, saved.config) == (bundled.system, bundled.config)
-        assert saved.context == bundled.context
-        assert saved.vocabulary.words == bundled.vocabulary.words
-        assert not saved.live_weights
+    def test_crosstalk_is_trained_in_another_way(self, run: Run, folders: Folders, tmp_path: Path) -> None:
+        (tmp_path / "first").mkdir()
+        (tmp_path / "first" / CONFIG).write_text('{"format": "towhom-crosstalk"}', "utf-8")
+        start = ("--corpus", folders.corpus, "--start", tmp_path / "first")
+        result = run("train", tmp_path / "model", *start, code=1)
+        assert result.stderr.startswith(f"Error: {tmp_path / 'first'}: this is a Crosstalk model")
 
 
 def setting(*parts: str) -> list[str]:

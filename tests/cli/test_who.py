@@ -17,9 +17,9 @@ import pytest
 
 from tests.cli.conftest import CHAT, Run, command, run_apart
 from tests.conftest import LogWriter
-from tests.live.conftest import saved_model
+from tests.live.conftest import ruled_model
 from tests.readers.exports import LONG, slack, slack_message, write
-from towhom.persistence import write_model
+from towhom.crosstalk.folder import write_crosstalk
 
 PATIENCE = 120
 """Seconds after which a command that does not answer is given up."""
@@ -218,10 +218,11 @@ class TestLogs:
         assert f"skipped {chat}:7: not a line of an IRC log" in run("who", chat).stderr
 
     def test_another_model(self, run: Run, chat: Path, tmp_path: Path) -> None:
-        """One that was only trained: it never says that nobody is meant if somebody is there."""
-        write_model(tmp_path / "model", saved_model())
-        chat.write_text("[10:00] <ada> tea\n[10:01] <bob> milk\n")
-        assert [to for _, to, _ in told(run, chat, "--model", tmp_path / "model")] == [None, "ada"]
+        """One that follows plain rules, by which whoever is named answers, and nobody else does."""
+        write_crosstalk(tmp_path / "model", ruled_model(), card="")
+        chat.write_text("[10:00] <ada> tea\n[10:01] <bob> ada: milk\n[10:02] <cyd> so?\n[10:02] <ada> ah\n")
+        found = [to for _, to, _ in told(run, chat, "--model", tmp_path / "model")]
+        assert found == [None, "ada", None, "bob"]
 
 
 class TestForSomebody:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from towhom.chat import Kind, Message
 from towhom.crosstalk import network, words
+from towhom.crosstalk.folder import SavedCrosstalk, Sizes
 from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.utterance import Utterance
@@ -82,12 +83,26 @@ def lines(*said: str, minutes: Sequence[float] | None = None) -> list[Utterance]
 
 
 def random_weights(
-    seed: int = 0, *, count: int = len(WORDS) + 1, says: int = 5, hidden: int = 24, second: int = 16
+    seed: int = 0,
+    *,
+    count: int = len(WORDS) + 1,
+    says: int = 5,
+    hidden: int = 24,
+    second: int = 16,
+    scale: float = 0.5,
 ) -> Weights:
-    """Of a mind that depends on everything, in no sensible way."""
+    """Of a mind that depends on everything, in no sensible way; the larger the scale, the surer it is."""
     random = np.random.default_rng(seed)
     shapes = {
         **words.shapes(count, **SIZES),
         **network.shapes(SIZES["state"], says, hidden, second),
     }
-    return {name: (random.normal(size=shape) * 0.5).astype(np.float32) for name, shape in shapes.items()}
+    return {name: (random.normal(size=shape) * scale).astype(np.float32) for name, shape in shapes.items()}
+
+
+def saved_crosstalk(
+    seed: int = 0, *, words: tuple[str, ...] = WORDS, scale: float = 0.5, **training: object
+) -> SavedCrosstalk:
+    """A small model with random weights, as a folder holds them."""
+    sizes = Sizes(**SIZES, says=5, hidden=24, second=16)
+    return SavedCrosstalk(sizes, random_weights(seed, count=len(words) + 1, scale=scale), words, training)

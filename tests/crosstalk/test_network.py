@@ -108,14 +108,55 @@ class TestLooks:
     def test_first(self) -> None:
         w = random_weights(4)
         cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS)
+        there = (drawn(6, ROWS, REACH) > 0).astype(np.float32)
         messages, answer, heard = drawn(2, ROWS, len(ALONE)), drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
-        places = np.random.default_rng(5).integers(0, COUNT, (ROWS, REACH))
-        ours = network.first_look(w, cells, messages, answer, heard, places)
-        theirs = network.first_look(
-            tensors(w), tensor(cells), tensor(messages), tensor(answer), tensor(heard), places, Torch()
+        state, places = (
+            drawn(7, ROWS, SIZES["state"]),
+            np.random.default_rng(5).integers(0, COUNT, (ROWS, REACH)),
         )
+        ours = network.first_look(w, cells, there, messages, (state, answer), heard, places)
+        theirs = network.first_look(
+            tensors(w), tensor(cells), tensor(there), tensor(messages), (tensor(state), tensor(answer)),
+            tensor(heard), places, Torch(),
+        )  # fmt: skip
         assert_alike(ours, theirs)
-        assert [each.shape for each in ours] == [(ROWS, REACH), (ROWS,)]
+        assert [each.shape for each in ours] == [(ROWS, REACH), (ROWS,), (ROWS,)]
+
+    def test_a_draft_is_not_judged_by_what_is_not_there(self) -> None:
+        """The energy of a draft sums over messages; those that are not there do not count."""
+        w = random_weights(4)
+        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS)
+        there = np.ones((ROWS, REACH), np.float32)
+        there[:, 3] = 0
+        other = cells.copy()
+        other[:, 3] -= 5  # less, so that the most of all cells stays the same
+        cells[:, 3] -= 4
+        messages, drafts = drawn(2, ROWS, len(ALONE)), (drawn(7, ROWS, SIZES["state"]), drawn(3, ROWS, SAYS))
+        heard, places = drawn(4, COUNT, SAYS), np.zeros((ROWS, REACH), np.int64)
+        one, two = (
+            network.first_look(w, each, there, messages, drafts, heard, places) for each in (cells, other)
+        )
+        assert_allclose(one.draft, two.draft, atol=1e-5)
+        assert not np.allclose(one.cells[:, 3], two.cells[:, 3])
+        there[:, 3] = 1
+        again = network.first_look(w, cells, there, messages, drafts, heard, places)
+        assert not np.allclose(again.draft, one.draft)
+
+    def test_what_a_draft_says_counts(self) -> None:
+        """Beside what it may answer, and for the draft alone."""
+        w = random_weights(4)
+        cells, there = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS), np.ones((ROWS, REACH), np.float32)
+        messages, answer, heard = drawn(2, ROWS, len(ALONE)), drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
+        places = np.zeros((ROWS, REACH), np.int64)
+        one, two = (
+            network.first_look(
+                w, cells, there, messages, (drawn(seed, ROWS, SIZES["state"]), answer), heard, places
+            )
+            for seed in (7, 8)
+        )
+        assert_allclose(one.cells, two.cells)
+        assert_allclose(one.start, two.start)
+        assert not np.allclose(one.draft, two.draft)
 
     def test_second(self) -> None:
         w = random_weights(5)
@@ -148,9 +189,11 @@ class TestLooks:
         kept = {name: value.copy() for name, value in w.items()}
         cells, messages = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS), drawn(2, ROWS, len(ALONE))
         answer, heard = drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
-        given = [cells, messages, answer, heard]
+        there, state = np.ones((ROWS, REACH), np.float32), drawn(5, ROWS, SIZES["state"])
+        given = [cells, there, messages, state, answer, heard]
         copies = [each.copy() for each in given]
-        network.first_look(w, cells, messages, answer, heard, np.zeros((ROWS, REACH), np.int64))
+        places = np.zeros((ROWS, REACH), np.int64)
+        network.first_look(w, cells, there, messages, (state, answer), heard, places)
         words.encode(w, np.array([1, 2], np.int32), np.array([0, 2]))
         for one, other in zip(given, copies, strict=True):
             assert_allclose(one, other)

@@ -113,7 +113,7 @@ class TestTelling:
         assert find_cases(systems, corpus, [2, 3], context=15, candidates=2, telling=3) == []
 
 
-@pytest.mark.parametrize("name", ["sirnn", "crosstalk"])
+@pytest.mark.parametrize("name", ["sirnn", "static-rnn"])
 def test_right_as_the_evaluator_has_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A system with words of its own, in batches of seven."""
     monkeypatch.setattr(module, "_BATCH", 7)

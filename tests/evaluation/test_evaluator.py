@@ -138,7 +138,7 @@ VOCABULARY = ModelVocabulary.of(word_vectors(4), ("amber", "birch", "cedar", "de
 
 
 @pytest.mark.parametrize("rule", [None, *Rule])
-@pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
+@pytest.mark.parametrize("system", ["sirnn", "static-rnn"])
 def test_against_a_loop(
     system: str, chats: Corpus, rule: Rule | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +157,7 @@ def test_against_a_loop(
         words=words,
         progress=lambda *numbers: done.append(numbers),
     )
-    batcher = Batcher(chats, context=5, candidates=10, words=words, letters=model.letters)
+    batcher = Batcher(chats, context=5, candidates=10, words=words)
     total = len(chats.samples.message)
     assert len(found.both) == total
     assert done == [(min(stop, total), total) for stop in range(7, total + 7, 7)]

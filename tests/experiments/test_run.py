@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.experiments.tiny import SETTINGS
-from tests.models.chats import random_document, word_vectors, write_corpus
+from tests.models.chats import word_vectors, write_corpus
 from tests.training.conftest import quiz
-from towhom.corpus import Corpus, Split, build_corpus
+from towhom.corpus import Corpus, Split
 from towhom.errors import MissingExtraError, TowhomError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.evaluation.metrics import Outcomes
@@ -23,7 +23,6 @@ from towhom.evaluation.summary import describe
 from towhom.experiments import Row, run
 from towhom.experiments.run import Plan, is_run_of, run_all, run_row
 from towhom.models.chance import Chance
-from towhom.models.registry import entry
 from towhom.persistence import CONFIG, TRAINING, load_model
 from towhom.records import circumstances
 from towhom.selection import Rule
@@ -188,41 +187,6 @@ class TestFootnote:
         folder = plan.models / "sirnn-t4-c2-s0"
         assert json.loads((folder / CONFIG).read_text("utf-8"))["system"] == "sirnn"
         assert load_model(folder).model.rule is Rule.JOINT
-
-
-class TestOwnSettings:
-    """A system that is trained in its own way, whatever the plan says."""
-
-    TWO, TEN = Row("crosstalk", 4, 2), Row("crosstalk", 4, 10)
-
-    @pytest.fixture
-    def plan(self, plan: Plan, tmp_path: Path) -> Plan:
-        """With both 2 and 10 candidates."""
-        random = Random(5)
-        logs = {}
-        for split in (Split.TRAIN, Split.DEV):
-            said = random_document(random, lines=120, people=4, empty=0)
-            lines = [f"[10:00] <{s.sender}> {s.addressee or 'all'}: {s.text}\n" for s in said]
-            (tmp_path / f"{split.value}.log").write_text("".join(lines), "utf-8")
-            logs[split] = [tmp_path / f"{split.value}.log"]
-        return replace(plan, corpus=build_corpus(tmp_path / "both", splits=logs))
-
-    def test_one_model_for_all_candidates(self, plan: Plan, request: pytest.FixtureRequest) -> None:
-        two = run_row(self.TWO, plan, seed=0)
-        assert [path.name for path in plan.models.iterdir()] == ["crosstalk-t4-c10-s0"]
-        own = entry("crosstalk").training
-        training = json.loads((plan.models / "crosstalk-t4-c10-s0" / TRAINING).read_text("utf-8"))
-        assert training["config"].items() >= own.items()
-        request.getfixturevalue("no_training")
-        ten = run_row(self.TEN, plan, seed=0)
-        assert two["training"] == ten["training"]
-        assert two["identity"]["settings"] == ten["identity"]["settings"] == own
-        assert ten["results"]["dev"].items() >= training["dev"].items()
-        assert two["results"]["dev"]["res"] > ten["results"]["dev"]["res"]
-
-    def test_other_settings_of_the_plan_do_not_matter(self, plan: Plan) -> None:
-        other = replace(plan, settings={**SETTINGS, "epochs": 2})
-        assert is_run_of(run_row(self.TWO, plan, seed=0), other)
 
 
 def test_all_rows_and_seeds(plan: Plan) -> None:

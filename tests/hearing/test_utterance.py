@@ -334,7 +334,8 @@ class TestHearingAgain:
         earlier = [hear(ear, line) for line in ("ada> zoe: are you there?", "bob> tea", "cyd> where is zoe")]
         assert [each.addressee for each in earlier] == [None, None, None]
         ear.hear(Message("zoe", "yes"))
-        assert ear.meet("zoe", earlier) == earlier[:1]
+        assert ear.naming("zoe", earlier) == earlier[:1]
+        ear.rehear(earlier[0], earlier[0].text)
         assert (earlier[0].addressee, earlier[0].text, earlier[0].stranger) == (
             "zoe",
             "are you there?",

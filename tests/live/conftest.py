@@ -1,112 +1,92 @@
-"""Small models to follow channels with: one that knows nothing, and one whose ranker follows plain rules."""
+"""Small models to follow channels with: some that know nothing sensible, and one that follows plain rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from tests.models.chats import word_vectors
-from tests.models.systems import SIZES, neural, weights_of
+import towhom
+from tests.crosstalk.chats import SIZES, WORDS, Weights, saved_crosstalk
 from tests.nn.conftest import one_thread as one_thread
 from towhom.chat import Message
+from towhom.crosstalk.folder import SavedCrosstalk, Sizes
+from towhom.crosstalk.signals import PAIRS
+from towhom.crosstalk.structure import STRUCTURE
+from towhom.crosstalk.words import TOWERS
 from towhom.live import Addressee, Model, Observation, Session
-from towhom.live.addressees import CANDIDATE_FEATURES, AddresseeRanker
-from towhom.persistence import SavedModel
-from towhom.text.vocabulary import NAME, ModelVocabulary
+from towhom.text.vocabulary import ModelVocabulary
+from towhom.threads import Placed
 
-HIDDEN = 4
-WORDS = (NAME, "the", "is", "tea", "milk", "door", "kettle", "open", "thanks", "?")
-VOCABULARY = ModelVocabulary.of(word_vectors(known=WORDS), WORDS)
-
-Weights = dict[str, NDArray[np.float32]]
+VOCABULARY = ModelVocabulary(WORDS, np.zeros((len(WORDS) + 1, 0), np.float32))
+MODELS = ("ruled", "mixed", "soft")
 
 RULES = {
-    "called": 40.0,
-    "mentioned": 6.0,
-    "last message names me": 5.0,
-    "my last message names them": 5.0,
-    "my last message meant them": 8.0,
-    "previous speaker": 1.0,
+    "names its speaker": 40.0,
+    "is named by it": 10.0,
+    "the speaker spoke since, 1": -7.0,
+    "the last": 2.0,
+    "the speaker's last": 8.0,
 }
-"""What speaks for somebody, in the ranker that follows rules; nobody in particular has 3."""
+"""What speaks for a message, in the model that follows rules; for a start, 6."""
+START = 6.0
 
 
-def rule_ranker() -> Weights:
-    """Adds up what speaks for somebody."""
-    weights = {name: np.zeros(shape, np.float32) for name, shape in AddresseeRanker.shapes(1, HIDDEN).items()}
-    for name, weight in RULES.items():
-        weights["candidate.w"][list(CANDIDATE_FEATURES).index(name)] = weight
-    weights["nobody.b"][:] = 3.0
-    weights["candidate.out"][:] = weights["nobody.out"][:] = 1.0
-    return weights
+def saved_model(seed: int = 0, *, scale: float = 0.5, words: tuple[str, ...] = WORDS) -> SavedCrosstalk:
+    """A small model with random weights."""
+    return saved_crosstalk(seed, scale=scale, words=words)
 
 
-def random_ranker(*, hidden: int = HIDDEN, seed: int = 0) -> Weights:
-    """Depends on every feature, in no sensible way."""
-    random = np.random.default_rng(seed)
-    shapes = AddresseeRanker.shapes(6, hidden)
-    return {name: random.normal(size=shape).astype(np.float32) * 0.5 for name, shape in shapes.items()}
-
-
-def saved_model(
-    system: str = "sirnn",
-    *,
-    context: int = 5,
-    hidden: int = HIDDEN,
-    vocabulary: ModelVocabulary = VOCABULARY,
-    ranker: Weights | None = None,
-    live: Mapping[str, Any] | None = None,
-    **settings: Any,
-) -> SavedModel:
-    """A model with random weights; without a ranker, as `towhom train` makes them."""
-    network = neural(system, vocabulary, hidden=hidden, **settings)
-    return SavedModel(
-        system,
-        network.config,
-        weights_of(network),
-        vocabulary,
-        context,
-        network.rule,
-        network.max_words,
-        live={**(live or {})},
-        live_weights=ranker or {},
-    )
-
-
-@pytest.fixture(scope="session")
-def bare() -> Model:
-    """Has no ranker."""
-    return Model(saved_model())
+def ruled_model() -> SavedCrosstalk:
+    """Adds up what speaks for each message before."""
+    sizes = Sizes(**SIZES, says=1, hidden=len(RULES), second=2)
+    weights: Weights = {name: np.zeros(shape, np.float32) for name, shape in sizes.shapes(len(WORDS)).items()}
+    known = [*PAIRS, *[""] * 2 * TOWERS, *STRUCTURE]
+    for unit, (name, weight) in enumerate(RULES.items()):
+        column = 0 if weight > 0 else 1
+        for look in ("first", "second"):
+            weights[f"{look}.second.w"][unit, column] = abs(weight)
+            if look == "second" or name in PAIRS:
+                weights[f"{look}.cell.w"][known.index(name), unit] = 1.0
+    for look in ("first", "second"):
+        weights[f"{look}.out"][:] = 1.0, -1.0
+        weights[f"{look}.start.b"][0] = START
+        weights[f"{look}.start.out"][0] = 1.0
+    return SavedCrosstalk(sizes, weights, WORDS)
 
 
 @pytest.fixture(scope="session")
 def ruled() -> Model:
-    """Its ranker follows plain rules."""
-    return Model(saved_model(ranker=rule_ranker()))
+    """Follows plain rules."""
+    return Model(ruled_model())
 
 
 @pytest.fixture(scope="session")
 def mixed() -> Model:
-    """Its ranker looks at everything."""
-    return Model(saved_model(ranker=random_ranker()))
+    """Looks at everything, in no sensible way, and is sure of itself."""
+    return Model(saved_model(1))
 
 
 @pytest.fixture(scope="session")
-def lettered() -> Model:
-    """Sees what words are made of, and who is named; its ranker looks at everything."""
-    says = 2 * SIZES["crosstalk"]["content"]
-    return Model(saved_model("crosstalk", ranker=random_ranker(hidden=says)))
+def soft() -> Model:
+    """Looks at everything, and is never sure."""
+    return Model(saved_model(2, scale=0.15))
 
 
-@pytest.fixture(params=["bare", "ruled", "mixed", "lettered"])
+@pytest.fixture(params=MODELS)
 def model(request: pytest.FixtureRequest) -> Model:
     """Each of them."""
     found: Model = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture(scope="session")
+def bundled() -> Model:
+    """The one that comes with towhom."""
+    return towhom.load()
 
 
 def talk(session: Session, *said: str) -> Observation:
@@ -123,3 +103,29 @@ def by_name(addressees: Iterable[Addressee]) -> dict[str | None, float]:
     result = {each.name: each.probability for each in every}
     assert len(result) == len(every)
     return result
+
+
+def through_json(state: Any) -> Any:
+    return json.loads(json.dumps(state))
+
+
+def assert_same_places(ours: Sequence[Placed], theirs: Sequence[Placed]) -> None:
+    """But for rounding."""
+    assert [(p.message, p.line, p.replies_to, p.thread) for p in ours] == [
+        (p.message, p.line, p.replies_to, p.thread) for p in theirs
+    ]
+    assert [p.probability for p in ours] == pytest.approx([p.probability for p in theirs], abs=1e-4)
+
+
+def assert_same(ours: Sequence[Observation], theirs: Sequence[Observation]) -> None:
+    """But for rounding; who is hardly likely may be left out."""
+    assert_same_places([each.placed for each in ours], [each.placed for each in theirs])
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one.message, one.message.line) == (other.message, other.message.line)
+        assert (one.how, one.reason, one.audience) == (other.how, other.reason, other.audience)
+        assert (one.addressee, one.addressees[0].id) == (other.addressee, other.addressees[0].id)
+        people = [
+            {(each.id, each.name): each.probability for each in found.addressees} for found in (one, other)
+        ]
+        for who in people[0].keys() | people[1].keys():
+            assert people[0].get(who, 0.001) == pytest.approx(people[1].get(who, 0.001), abs=1e-4), who

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.live.conftest import by_name, random_ranker, saved_model, talk
+from tests.live.conftest import by_name, ruled_model, saved_model, talk
 from towhom.chat import Kind, Message
 from towhom.hearing.spelling import shown_name
 from towhom.live import Audience, How, Model, Observation, Session
@@ -49,11 +49,7 @@ messages = st.builds(
     kind=st.sampled_from((Kind.MESSAGE, Kind.ACTION, Kind.SYSTEM)),
 )
 
-MODELS = (
-    Model(saved_model(context=3)),
-    Model(saved_model("static-rnn", context=3, ranker=random_ranker())),
-    Model(saved_model("crosstalk", context=3)),
-)
+MODELS = Model(ruled_model()), Model(saved_model(1)), Model(saved_model(2, scale=0.15))
 
 
 def assert_sensible(found: Observation, speaker: str) -> None:
@@ -61,7 +57,7 @@ def assert_sensible(found: Observation, speaker: str) -> None:
     assert len(people) == len(found.addressees)
     # Several people may be called, each for sure; all others and nobody share what the surest leaves.
     values = list(people.values())
-    assert sum(values) >= 1 or sum(values) == pytest.approx(1)
+    assert sum(values) >= 1 or sum(values) == pytest.approx(1, abs=0.02)
     assert all(0 <= value <= 1 for value in values)
     assert None in people
     assert speaker not in people
@@ -70,13 +66,16 @@ def assert_sensible(found: Observation, speaker: str) -> None:
         assert found.addressees[0].id == found.message.addressee
         assert found.audience is Audience.SOMEBODY
     else:
-        assert sum(values) == pytest.approx(1)
+        assert sum(values) == pytest.approx(1, abs=0.02)
         assert values == sorted(values, reverse=True)
     for each in found.addressees:
         assert each.name is None or each.name == shown_name(each.name)
+    placed = found.placed
+    assert 0 <= placed.probability <= 1
+    assert placed.starts == (placed.thread == placed.line) == (placed.replies_to == (placed.line,))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     model=st.sampled_from(MODELS),
     chat=st.lists(messages, max_size=12),
@@ -107,7 +106,7 @@ class TestOddMessages:
         found = session.observe(Message("ada", text))
         assert_sensible(found, "ada")
         assert found.message.text == text
-        assert set(by_name(found.addressees)) == {"bob", None}
+        assert set(by_name(found.addressees)) <= {"bob", None}
 
     @pytest.mark.parametrize(
         "text",
@@ -157,31 +156,29 @@ class TestManySpeakers:
 class TestTime:
     NOON = datetime(2024, 5, 31, 12)
 
-    def test_a_clock_that_goes_backwards(self, mixed: Model) -> None:
+    def test_a_clock_that_goes_backwards(self, soft: Model) -> None:
         """Counts as no time at all between them."""
-        back, still = mixed.session(), mixed.session()
+        back, still = soft.session(), soft.session()
         for session, second in ((back, self.NOON - timedelta(hours=3)), (still, self.NOON)):
             session.observe(Message("ada", "tea", time=self.NOON))
             found = session.observe(Message("bob", "milk", time=second))
             assert_sensible(found, "bob")
-        one, other = (each._last for each in (back, still))
-        assert one is not None
-        assert other is not None
-        assert one.addressees == other.addressees
+        assert back.is_for("ada") == still.is_for("ada")
+        assert back.is_for("ada").probability > 0
 
-    def test_zones_do_not_matter(self, mixed: Model) -> None:
+    def test_zones_do_not_matter(self, soft: Model) -> None:
         tokyo = timezone(timedelta(hours=9))
         answers = []
         for later in (self.NOON.replace(tzinfo=UTC), self.NOON.replace(hour=21, tzinfo=tokyo), self.NOON):
-            session = mixed.session()
+            session = soft.session()
             session.observe(Message("ada", "tea", time=self.NOON - timedelta(minutes=5)))
             answers.append(session.observe(Message("bob", "milk", time=later)).addressees)
         assert answers[0] == answers[1] == answers[2]
 
-    def test_time_matters(self, mixed: Model) -> None:
+    def test_time_matters(self, soft: Model) -> None:
         answers = []
         for minutes in (1, 600):
-            session = mixed.session()
+            session = soft.session()
             session.observe(Message("ada", "tea", time=self.NOON))
             later = self.NOON + timedelta(minutes=minutes)
             answers.append(session.observe(Message("bob", "milk", time=later)).addressees)

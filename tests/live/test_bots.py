@@ -27,13 +27,13 @@ class TestIsFor:
     def test_is_what_observe_said(self, model: Model) -> None:
         session = model.session()
         found = talk(session, "ada> tea ?", "bob> milk", "cyd> the kettle", "ada> thanks")
-        for name, probability in by_name(found.addressees).items():
-            if name is not None:
-                assert session.is_for(name).probability == probability
-                assert session.is_for(name).reason == found.reason
+        likely = by_name(found.addressees)
+        for name in ("bob", "cyd"):
+            assert session.is_for(name).probability == likely.get(name, 0.0)
+            assert session.is_for(name).reason == found.reason
 
-    def test_threshold(self, mixed: Model) -> None:
-        session = mixed.session()
+    def test_threshold(self, soft: Model) -> None:
+        session = soft.session()
         probability = by_name(talk(session, "ada> tea ?", "bob> milk", "ada> thanks").addressees)["bob"]
         assert 0.01 < probability < 0.99
         assert session.is_for("bob", threshold=probability)
@@ -75,15 +75,16 @@ class TestNames:
         assert not session.is_for("helper")
         assert session.is_for("helper").probability < 0.5
 
-    def test_a_bot_that_has_not_spoken_may_be_meant(self, session: Session) -> None:
-        found = by_name(talk(session, "ada> tea").addressees)
-        assert set(found) == {"bob", "helper", "weather", None}
-        assert not session.is_for("helper")
+    def test_a_bot_that_has_not_spoken_is_meant_only_if_it_is_called(self, session: Session) -> None:
+        found = talk(session, "ada> tea")
+        assert not {"helper", "weather"} & set(by_name(found.addressees))
+        assert session.is_for("helper").probability == 0
 
     def test_a_bot_that_has_spoken_is_there_once(self, session: Session) -> None:
         talk(session, "helper> hello")
         found = talk(session, "ada> hb: tea")
-        assert set(by_name(found.addressees)) == {"bob", "helper", "weather", None}
+        assert found.addressees[0].name == "helper"
+        assert [each.id for each in found.addressees].count("helper") == 1
         assert session.is_for("helper")
 
     def test_a_bot_that_was_not_introduced(self, ruled: Model) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
+from typing import Any
 
 import pytest
 
 from tests.live.conftest import by_name, talk
 from towhom.chat import Kind, Message
+from towhom.hearing.utterance import REACH
 from towhom.live import Addressee, Audience, How, Model, Session
-from towhom.live.addressees import REACH
 
 
 @pytest.fixture
@@ -29,6 +31,12 @@ def edit(id: str | None, text: str, speaker: str = "ada") -> Message:
 
 def delete(id: str | None, speaker: str = "ada") -> Message:
     return Message(speaker, "", id=id, kind=Kind.DELETE)
+
+
+def known(session: Session) -> dict[str, Any]:
+    """All that a session knows but how many lines there were."""
+    state = session.state()
+    return {**state, "channel": {**state["channel"], "lines": 0}}
 
 
 def texts(session: Session) -> list[str]:
@@ -68,16 +76,31 @@ class TestEdit:
         assert edited.history == direct.history
         for name in ("ada", "bob"):
             assert edited.is_for(name) == direct.is_for(name)
-        assert edited.select("ada", ["tea", "milk"]) == direct.select("ada", ["tea", "milk"])
-        assert edited.rank_addressees("ada", "thanks") == direct.rank_addressees("ada", "thanks")
-        assert talk(edited, "ada> thanks") == talk(direct, "ada> thanks")
+        texts = [each.utterance.tokens.tolist() for each in edited._channel.turns]
+        assert texts == [each.utterance.tokens.tolist() for each in direct._channel.turns]
+        ours, theirs = (each.select("dee", ["tea", "milk"]) for each in (edited, direct))
+        assert [(each.addressee, each.candidate) for each in ours] == [
+            (each.addressee, each.candidate) for each in theirs
+        ]
+        assert [each.probability for each in ours] == pytest.approx(
+            [each.probability for each in theirs], abs=1e-5
+        )
+
+    def test_what_follows_sees_what_it_says_now(self, mixed: Model) -> None:
+        plain, edited = mixed.session(), mixed.session()
+        for each in (plain, edited):
+            talk(each, "ada> tea ?", "bob> milk")
+            each.observe(Message("cyd", "the door", id="3"))
+        edited.observe(edit("3", "is the kettle open ?", "cyd"))
+        ours, theirs = (each.select("ada", ["the kettle is open", "yes"]) for each in (edited, plain))
+        assert ours != theirs
 
     def test_an_older_message(self, session: Session) -> None:
         """It is judged by what came before it; the last message stays the last."""
         before = session.is_for("bob")
         found = session.observe(edit("2", "ada: the milk", "bob"))
         assert (found.addressee, found.how) == ("ada", How.NAMED)
-        assert set(by_name(found.addressees)) == {"ada", "robo", None}
+        assert "cyd" not in by_name(found.addressees)
         assert session.is_for("bob") == before
         assert texts(session) == ["tea ?", "the milk", "the kettle", "thanks"]
         assert [message.addressee for message in session.history][1] == "ada"
@@ -94,13 +117,13 @@ class TestEdit:
 
     @pytest.mark.parametrize("id", ["17", None, ""])
     def test_of_what_is_not_remembered(self, session: Session, id: str | None) -> None:
-        before = session.state()
+        before = known(session)
         message = edit(id, "robo: tea")
         found = session.observe(message)
         assert found.addressees == (Addressee(None, 1.0),)
         assert (found.message, found.audience) == (message, Audience.NOBODY)
         assert found.reason == "the message that it changes is not remembered"
-        assert session.state() == before
+        assert known(session) == before
 
     def test_of_what_is_forgotten(self, session: Session) -> None:
         talk(session, *["ada> milk"] * REACH)
@@ -132,8 +155,9 @@ class TestDelete:
         found = session.observe(delete("4"))
         assert (found.addressees, found.reason) == ((Addressee(None, 1.0),), "a message was taken back")
         assert texts(session) == ["tea ?", "milk", "the kettle"]
-        assert not session.is_for("bob")
-        assert session.is_for("bob").probability == 0
+        verdict = session.is_for("bob")
+        assert (verdict.yes, verdict.probability) == (False, 0.0)
+        assert verdict.reason == "the last message was taken back"
         assert session.state()["last"] is None
 
     def test_an_older_one(self, session: Session) -> None:
@@ -141,23 +165,44 @@ class TestDelete:
         session.observe(delete("3", "cyd"))
         assert texts(session) == ["tea ?", "milk", "thanks"]
         assert session.is_for("bob") == before
-        assert "cyd" not in by_name(talk(session, "ada> so").addressees)
+        assert 2 not in talk(session, "ada> so").placed.replies_to
 
-    def test_as_if_it_had_not_been_said(self, model: Model) -> None:
-        """But for who is known, and for what the others said since."""
-        deleted, direct = model.session(), model.session()
-        for each in (deleted, direct):
-            talk(each, "ada> tea ?", "bob> milk", *["ada> the door", "bob> the kettle"] * 5)
-        deleted.observe(Message("ada", "bob: thanks", id="x"))
-        deleted.observe(delete("x"))
-        assert deleted.history == direct.history
+    def test_nothing_of_what_it_said_is_seen(self, model: Model) -> None:
+        """Whatever it was, what follows is the same."""
+        sessions = [model.session() for _ in range(2)]
+        for session, text in zip(sessions, ("is the kettle open ?", "the milk and the door"), strict=True):
+            talk(session, "ada> tea ?", "bob> milk", *["ada> the door", "bob> the kettle"] * 5)
+            session.observe(Message("cyd", text, id="x"))
+            session.observe(delete("x"))
+        one, other = sessions
+        assert one.history == other.history
+        assert one.select("ada", ["tea", "milk"]) == other.select("ada", ["tea", "milk"])
         for text in ("tea", "bob: tea", "is the milk open ?"):
-            ours, theirs = deleted.rank_addressees("ada", text), direct.rank_addressees("ada", text)
-            assert by_name(ours) == pytest.approx(by_name(theirs), abs=1e-6)
-        ours_, theirs_ = deleted.select("ada", ["tea", "milk"]), direct.select("ada", ["tea", "milk"])
-        assert [each.probability for each in ours_] == pytest.approx(
-            [each.probability for each in theirs_], abs=1e-6
-        )
+            assert one.rank_addressees("ada", text) == other.rank_addressees("ada", text)
+            assert talk(one, f"ada> {text}") == talk(other, f"ada> {text}")
+
+    def test_nothing_answers_it(self, model: Model) -> None:
+        session = model.session()
+        talk(session, "ada> tea ?")
+        session.observe(Message("bob", "ada: milk", id="x"))
+        session.observe(delete("x"))
+        for speaker in ("ada", "cyd", "ada", "bob"):
+            assert 1 not in talk(session, f"{speaker}> so").placed.replies_to
+
+    def test_it_is_not_kept(self, session: Session) -> None:
+        """What was taken back is gone, from what is saved as well."""
+        session.observe(Message("ada", "my password is swordfish", id="5"))
+        session.observe(delete("5"))
+        assert "swordfish" not in json.dumps(session.state())
+
+    def test_somebody_all_of_whose_messages_are_gone(self, model: Model) -> None:
+        """Nothing can be said to them, unless they are called."""
+        session = model.session()
+        talk(session, "ada> tea ?", "bob> milk")
+        session.observe(Message("cyd", "the door", id="x"))
+        session.observe(delete("x"))
+        assert {each.addressee for each in session.select("dee", ["tea"])} == {"ada", "bob"}
+        assert {each.addressee for each in session.select("dee", ["cyd: tea"])} == {"cyd"}
 
     def test_a_reply_to_it_is_for_who_wrote_it(self, session: Session) -> None:
         session.observe(delete("3", "cyd"))
@@ -166,9 +211,9 @@ class TestDelete:
 
     @pytest.mark.parametrize("id", ["17", None, ""])
     def test_of_what_is_not_remembered(self, session: Session, id: str | None) -> None:
-        before = session.state()
+        before = known(session)
         assert session.observe(delete(id)).reason == "the message that it takes back is not remembered"
-        assert session.state() == before
+        assert known(session) == before
 
     def test_twice(self, session: Session) -> None:
         session.observe(delete("4"))

@@ -32,9 +32,9 @@ class TestWholeNumbers:
         found = session.observe(message(17, "bob: is it open ?"))
         assert (found.addressee, found.addressees[0].id) == ("Bob", "18")
         assert found.reason == "Ann names Bob"
-        assert set(by_name(found.addressees)) == {"Bob", "Robo", "Weather", None}
-        assert {each.id for each in found.addressees} == {"18", "19", "99", None}
-        assert found.message.addressee == "18"
+        assert {each.name for each in found.addressees} == {"Bob", None}
+        assert {each.id for each in found.addressees} == {"18", None}
+        assert (found.message.speaker, found.message.name, found.message.addressee) == ("17", "Ann", "18")
 
     @pytest.mark.parametrize("who", [19, "19", "Robo", "robo", "@Robo", "rb"])
     def test_asked_by_any_of_them(self, session: Session, who: str | int) -> None:
@@ -84,7 +84,7 @@ class TestWholeNumbers:
         found = session.observe(message(17, "bob: tea"))
         assert (found.addressee, found.addressees[0].id) == ("Bob", "20")  # who spoke last
         probabilities = {each.id: each.probability for each in found.addressees}
-        assert probabilities["20"] > 0.5 > probabilities["18"]
+        assert probabilities["20"] > 0.5 > probabilities.get("18", 0.0)
         assert session.is_for(20)
         assert not session.is_for(18)
 
@@ -131,14 +131,17 @@ class TestSeveral:
             assert session.is_for(who).probability == pytest.approx(SURE[Manner.FRONT])
         assert sum(each.probability for each in found.addressees) > 1
 
-    def test_those_who_are_called_come_first(self, session: Session) -> None:
-        session.observe(Message("20", "hello", name="Zoe"))
+    def test_those_who_are_called_come_first(self, soft: Model) -> None:
+        session = soft.session()
+        session.introduce(19, "rb", name="Robo", bot=True)
+        session.observe(message(18, "milk"))
+        session.observe(Message("20", "ann: hello", name="Zoe"))
         found = session.observe(message(17, "bob, robo: is it open ?"))
-        assert {each.name for each in found.addressees[2:]} == {"Zoe", "Weather", None}
+        assert {each.name for each in found.addressees[2:]} == {"Zoe", None}
         values = [each.probability for each in found.addressees[2:]]
         assert values == sorted(values, reverse=True)
         rest = sum(each.probability for each in found.addressees[2:])
-        assert rest == pytest.approx(1 - SURE[Manner.FRONT])
+        assert rest == pytest.approx(1 - SURE[Manner.FRONT], abs=1e-3)
 
 
 class TestEverybody:

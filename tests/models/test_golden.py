@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.models.chats import Said, word_vectors, write_corpus
 from tests.models.plain import Chat, Message, PlainModel, Result
-from tests.models.systems import RECURRENT, batcher, recurrent
+from tests.models.systems import NEURAL, batcher, neural
 from towhom.batching import Questions
 from towhom.corpus import Corpus
 from towhom.models.recurrent import RecurrentSelector
@@ -100,7 +100,7 @@ def assert_same(
 
 
 @pytest.mark.parametrize("context", [5, 10, 15])
-@pytest.mark.parametrize("system", RECURRENT)
+@pytest.mark.parametrize("system", NEURAL)
 def test_generated_chats(
     system: str,
     context: int,
@@ -112,7 +112,7 @@ def test_generated_chats(
     people = {len(chat.people) for chat in chats}
     assert {1, 2, 3, 5} <= people
     assert {0, 1, context} <= {len(chat.context) for chat in chats}
-    model = recurrent(system, vocabulary)
+    model = neural(system, vocabulary)
     expected = plain_results(system, model, chats)
     every = np.arange(len(chats))
     questions = batcher(system, corpus, vocabulary, context=context, candidates=3).questions(every)
@@ -124,7 +124,7 @@ def test_generated_chats(
     assert_same(model, questions, expected, 1e-6)
 
 
-@pytest.mark.parametrize("system", RECURRENT)
+@pytest.mark.parametrize("system", NEURAL)
 def test_sixteen_speakers_at_the_size_of_the_paper(system: str, tmp_path: Path) -> None:
     people = [f"guest{number}" for number in range(17)]
     document = [
@@ -132,7 +132,7 @@ def test_sixteen_speakers_at_the_size_of_the_paper(system: str, tmp_path: Path) 
     ]
     document += [Said("guest0", "guest16", "delta ember", ("fjord", "grove"), 2)]
     corpus = write_corpus(tmp_path, [document], candidates=3)
-    model = recurrent(system, ROOM, hidden=50, init=0.2)
+    model = neural(system, ROOM, hidden=50, init=0.2)
     chats = chats_of([document], 16, ROOM)
     assert [len(chat.people) for chat in chats] == [17]
     questions = batcher(system, corpus, ROOM, context=16, candidates=3).questions(np.arange(1))
@@ -145,7 +145,7 @@ def test_sixteen_speakers_at_the_size_of_the_paper(system: str, tmp_path: Path) 
 def test_far_positions_share_the_last_embedding(
     system: str, corpus: Corpus, documents: list[list[Said]], vocabulary: ModelVocabulary
 ) -> None:
-    model = recurrent(system, vocabulary, positions=2)
+    model = neural(system, vocabulary, positions=2)
     chats = chats_of(documents, 6, vocabulary)
     questions = batcher(system, corpus, vocabulary, context=6, candidates=3).questions(np.arange(len(chats)))
     assert_same(model, questions, plain_results(system, model, chats), 1e-5)
@@ -156,12 +156,12 @@ def five(tmp_path: Path) -> Corpus:
     return write_corpus(tmp_path, [FIVE])
 
 
-@pytest.mark.parametrize("system", RECURRENT)
+@pytest.mark.parametrize("system", NEURAL)
 def test_five_messages(system: str, five: Corpus) -> None:
     (chat,) = chats_of([list(FIVE)], 5, ROOM)
     assert chat.people == ["ben", "ann", "cat"]
     assert [chat.heard_by(message) for message in chat.context] == [None, "ann", None, None, "cat"]
-    model = recurrent(system, ROOM)
+    model = neural(system, ROOM)
     questions = batcher(system, five, ROOM, context=5).questions(np.arange(1))
     assert_same(model, questions, plain_results(system, model, [chat]), 1e-5)
 
@@ -177,21 +177,17 @@ GOLDEN = {
 }
 
 
-@pytest.mark.parametrize("system", RECURRENT)
+@pytest.mark.parametrize("system", NEURAL)
 def test_numbers_written_down(system: str, five: Corpus) -> None:
     """Of ann and cat being addressed, and of the two responses; weights and vectors are those of seed 0."""
-    scores = recurrent(system, ROOM).score_many(
-        batcher(system, five, ROOM, context=5).questions(np.arange(1))
-    )
+    scores = neural(system, ROOM).score_many(batcher(system, five, ROOM, context=5).questions(np.arange(1)))
     addressees, responses = GOLDEN[system]
     assert_allclose(scores.addressee[0, 1:], addressees, rtol=0, atol=2e-6)
     assert_allclose(scores.response[0], responses, rtol=0, atol=2e-6)
 
 
 def test_numbers_of_the_heads_that_are_given_more(five: Corpus) -> None:
-    scores = recurrent("sirnn", ROOM).score_many(
-        batcher("sirnn", five, ROOM, context=5).questions(np.arange(1))
-    )
+    scores = neural("sirnn", ROOM).score_many(batcher("sirnn", five, ROOM, context=5).questions(np.arange(1)))
     assert scores.addressee_given is not None
     assert scores.response_given is not None
     given_response = [[0.504019, 0.4554635], [0.5180533, 0.4816081]]
@@ -205,7 +201,7 @@ def test_numbers_of_the_heads_that_are_given_more(five: Corpus) -> None:
 def test_systems_of_the_same_weights_differ_as_their_names_say(five: Corpus) -> None:
     questions = batcher("sirnn", five, ROOM, context=5).questions(np.arange(1))
     full, shared, log, separate = (
-        recurrent(name, ROOM) for name in ("sirnn", "sirnn-shared", "sirnn-log", "sirnn-separate")
+        neural(name, ROOM) for name in ("sirnn", "sirnn-shared", "sirnn-log", "sirnn-separate")
     )
     assert [model.rule for model in (full, shared, log, separate)] == [
         Rule.JOINT, Rule.JOINT, Rule.JOINT_LOG, Rule.SEPARATE,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tests.models.chats import Said
 from tests.models.rooms import LATER, PEOPLE, places, room, room_text, rooms, write_rooms
 from tests.models.systems import NEURAL, assert_same_questions, batcher, in_numpy, selector
-from towhom.batching import ELSEWHERE, NOBODY, Questions
+from towhom.batching import Questions
 from towhom.corpus import Corpus, Split
 from towhom.models.registry import SYSTEMS
 from towhom.text.vocabulary import ModelVocabulary
@@ -260,11 +260,6 @@ def test_the_samples_of_these_tests(
     as_it_was: Asked, changed: Callable[[str], Asked], vocabulary: ModelVocabulary
 ) -> None:
     """All that may matter is there, and the changes change something."""
-    asked = as_it_was.questions("crosstalk", vocabulary, distinct=True)
-    assert asked.letters is not None
-    said, drafts = np.split(asked.letters.mentions, [CONTEXT], axis=1)
-    assert {ELSEWHERE, NOBODY, 0, 1} <= set(said.ravel().tolist())
-    assert {ELSEWHERE, NOBODY, 0, 1} <= set(drafts.ravel().tolist())
     ours = as_it_was.corpus
     messages = int(ours.documents.messages[-1])
     candidates = ours.samples.candidates[CANDIDATES][as_it_was.samples]
@@ -274,7 +269,7 @@ def test_the_samples_of_these_tests(
         assert list(theirs.corpus.vocabulary.words) == list(ours.vocabulary.words)
         assert theirs.corpus.manifest["hash"] != ours.manifest["hash"]
     truths = [
-        batcher("crosstalk", each.corpus, vocabulary, context=CONTEXT, candidates=CANDIDATES).answers(
+        batcher("sirnn", each.corpus, vocabulary, context=CONTEXT, candidates=CANDIDATES).answers(
             each.samples
         )
         for each in (as_it_was, changed("another truth"))

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.models.chats import DIMENSIONS
-from tests.models.systems import RECURRENT, neural, selector
+from tests.models.systems import NEURAL, neural, selector
 from towhom.corpus import Corpus
 from towhom.errors import ConfigError
 from towhom.models.base import Selector
-from towhom.models.configs import CrosstalkConfig, SIRNNConfig
+from towhom.models.configs import SIRNNConfig
 from towhom.models.registry import SYSTEMS, entry, system_class, system_config
 from towhom.models.sirnn import SIRNN
 from towhom.text.vocabulary import ModelVocabulary
@@ -47,7 +47,6 @@ def test_settings() -> None:
     assert system_config("sirnn-separate", {}).joint is False
     assert system_config("static-rnn", {"positions": 3}).positions == 3
     assert system_config("sirnn", {"init": 1}).init == 1  # a whole number is a number
-    assert system_config("crosstalk", {"towers": 2, "names": False}) == CrosstalkConfig(towers=2, names=False)
 
 
 def test_faults_are_reported_at_once() -> None:
@@ -70,22 +69,13 @@ def test_faults_are_reported_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["word_dropout", "dropout"])
-def test_shares(name: str) -> None:
-    for share in (0, 0.0, 0.5, 0.999):
-        assert getattr(system_config("crosstalk", {name: share}), name) == share
-    for wrong in (-0.1, 1.0, 2, float("nan")):
-        with pytest.raises(ConfigError, match=f"{name} must be at least 0 and less than 1, is {wrong}"):
-            system_config("crosstalk", {name: wrong})
-
-
 def test_what_makes_a_system_is_not_to_be_set() -> None:
     with pytest.raises(ConfigError, match="shared is True in sirnn-shared, not False"):
         system_config("sirnn-shared", {"shared": False})
     assert system_config("sirnn-shared", {"shared": True}).shared
 
 
-@pytest.mark.parametrize("name", RECURRENT)
+@pytest.mark.parametrize("name", NEURAL)
 def test_number_of_weights(name: str, vocabulary: ModelVocabulary) -> None:
     """At the paper's sizes, worked out from its equations."""
     d, h = DIMENSIONS, 50

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd import gradcheck
 
 from tests.models.chats import Said, word_vectors, write_corpus
-from tests.models.systems import batcher, recurrent
+from tests.models.systems import batcher, neural
 from towhom.models.sirnn import IGRU
 from towhom.text.vocabulary import ModelVocabulary
 
@@ -43,7 +43,7 @@ def test_igru() -> None:
 @pytest.mark.parametrize("system", ENCODERS)
 def test_encoders(system: str, plain: bool, tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, [CHAT])
-    model = recurrent(system, ROOM, hidden=3, plain=plain).double()
+    model = neural(system, ROOM, hidden=3, plain=plain).double()
     inputs = model.inputs(batcher(system, corpus, ROOM, context=3).questions(np.arange(2)))
     utterances = doubles(len(inputs.offsets) - 1, 3)
     used = [value for name, value in model.named_parameters() if not name.startswith(("w_a", "w_r", "utter"))]

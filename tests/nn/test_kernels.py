@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from tests.models.chats import Said, word_vectors, write_corpus
-from tests.models.systems import RECURRENT, batcher, neural
+from tests.models.systems import NEURAL, batcher, neural
 from towhom.corpus import Corpus
 from towhom.nn.kernels import cuts, load_kernels, padded, pointer
 from towhom.text.vocabulary import ModelVocabulary
@@ -31,7 +31,7 @@ ROOM = ModelVocabulary.of(word_vectors(4), ("amber", "birch", "cedar", "delta"))
 def scores(corpus: Corpus) -> list[float]:
     """Everything that all systems which have kernels say about the chat."""
     found: list[float] = []
-    for system in RECURRENT:
+    for system in NEURAL:
         questions = batcher(system, corpus, ROOM, context=3).questions(np.arange(2))
         said = neural(system, ROOM).score_many(questions)
         arrays = (said.addressee, said.response, said.addressee_given, said.response_given)

@@ -18,16 +18,14 @@ from numpy.typing import NDArray
 from tests.models.chats import WORDS, word_vectors
 from tests.models.systems import NEURAL, assert_same_questions, neural, reordered, weights_of
 from tests.nn.conftest import one_thread as one_thread
-from towhom.batching import ELSEWHERE, NOBODY, Letters, Questions
+from towhom.batching import NOBODY, Questions
 from towhom.models.neural import NeuralSelector
 from towhom.persistence import SavedModel
 from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule, Scores, choose
-from towhom.text.pieces import pieces_of
 from towhom.text.vocabulary import UNKNOWN_ID, ModelVocabulary
 
 VOCABULARY = ModelVocabulary.of(word_vectors(), WORDS)
-PIECES = np.array(pieces_of([*WORDS, "?", *map(str, range(10, 40))]), np.uint32)
 CLOSE = 1e-5
 
 
@@ -73,31 +71,7 @@ def random_questions(
         participants=participants,
         candidates=numbered[batch * context :].reshape(batch, candidates),
         speakers_so_far=participants,
-        letters=random_letters(random, sender, participants, candidates, empty=empty),
     )
-
-
-def random_letters(
-    random: np.random.Generator,
-    sender: NDArray[np.int64],
-    participants: NDArray[np.int32],
-    candidates: int,
-    *,
-    empty: float,
-) -> Letters:
-    """Utterances are made of few pieces, so that they have some in common; some name somebody, or two."""
-    batch, context = sender.shape
-    utterances = batch * (context + candidates)
-    count = random.integers(1, 12, utterances) * (random.random(utterances) >= empty)
-    pieces = [np.sort(random.choice(PIECES, size, replace=False)) for size in count.tolist()]
-    mentions = np.full((batch, context + candidates, 2), NOBODY, np.int32)
-    there = np.concatenate([sender != NOBODY, np.ones((batch, candidates), bool)], axis=1)
-    for sample, place in np.argwhere(there).tolist():
-        people = [ELSEWHERE, *range(participants[sample])]
-        named = random.permutation(people)[: random.choice(3, p=(0.5, 0.3, 0.2))]
-        mentions[sample, place, : len(named)] = named
-    offsets = np.concatenate([[0], np.cumsum(count)])
-    return Letters(np.concatenate(pieces), offsets, mentions)
 
 
 any_questions = st.builds(
@@ -118,8 +92,6 @@ def parts(scores: Scores, questions: Questions) -> dict[str, NDArray[np.float64]
     if scores.addressee_given is not None and scores.response_given is not None:
         result["addressee_given"] = scores.addressee_given.transpose(0, 2, 1)[here]
         result["response_given"] = scores.response_given[here]
-    if scores.joint is not None:
-        result["joint"] = scores.joint[here]
     return result
 
 
@@ -145,10 +117,6 @@ def test_the_questions_of_these_tests() -> None:
     assert 0 in values(q.lengths[q.candidates] for q in several)
     assert UNKNOWN_ID in values(q.tokens for q in several)
     assert {NOBODY, 0, 1} <= values(q.addressee[q.sender != NOBODY] for q in several)
-    letters = [q.letters for q in several if q.letters is not None]
-    assert {ELSEWHERE, NOBODY, 0, 1} <= values(each.mentions for each in letters)
-    assert {0, 1} <= values(np.diff(each.offsets) for each in letters)
-    assert set(pieces_of("?")) <= values(each.pieces for each in letters)
 
 
 @pytest.mark.parametrize("system", NEURAL)
@@ -189,7 +157,7 @@ class TestEverySystem:
         assert len(set(chosen)) > 10
 
     def test_with_utterances_that_are_known_already(self, system: str) -> None:
-        """As a session has them: each embedded once, when it is said."""
+        """Each embedded for itself."""
         runtime, _ = both(system)
         questions = random_questions(3)
         tokens = np.split(questions.tokens, questions.offsets[1:-1])
@@ -208,7 +176,6 @@ class TestEverySystem:
             scores.response[:, order],
             None if scores.addressee_given is None else scores.addressee_given[:, order],
             None if scores.response_given is None else scores.response_given[:, :, order],
-            None if scores.joint is None else scores.joint[:, :, order],
         )
         assert np.ptp(scores.response, axis=1).min() > 1e-3  # the order matters
         assert_same(other, expected, questions, 1e-6)
@@ -236,39 +203,24 @@ def test_all_contexts_are_shorter(system: str, length: int) -> None:
     """There are places in which nobody of the batch says anything."""
     runtime, model = both(system)
     questions = random_questions(7, context=5)
-    assert questions.letters is not None
     sender, context, addressee = (
         each.copy() for each in (questions.sender, questions.context, questions.addressee)
     )
-    mentions = questions.letters.mentions.copy()
-    for array in (sender, context, addressee, mentions):
+    for array in (sender, context, addressee):
         array[:, : 5 - length] = NOBODY
-    letters = replace(questions.letters, mentions=mentions)
-    shorter = replace(questions, sender=sender, context=context, addressee=addressee, letters=letters)
+    shorter = replace(questions, sender=sender, context=context, addressee=addressee)
     assert_same(runtime.score_many(shorter), model.score_many(shorter), shorter)
 
 
-@pytest.mark.parametrize(
-    ("system", "weight", "axis"),
-    [("static-rnn", "positions", 0), ("static-hier-rnn", "positions", 0), ("crosstalk", "roles", 1)],
-)
+@pytest.mark.parametrize("system", ["static-rnn", "static-hier-rnn"])
 @pytest.mark.parametrize("positions", [1, 3])
-def test_positions_that_are_too_far(system: str, weight: str, axis: int, positions: int) -> None:
+def test_positions_that_are_too_far(system: str, positions: int) -> None:
     """They share the last one."""
     runtime, model = both(system, positions=positions)
     questions = random_questions(6)
     assert questions.participants.max() > positions
     assert_same(runtime.score_many(questions), model.score_many(questions), questions)
-    assert runtime_class(system).shapes(model.config)[weight][axis] == positions
-
-
-@pytest.mark.parametrize("part", ["similarity", "overlap", "names", "turns", "links"])
-def test_a_part_is_left_out(part: str) -> None:
-    """It matters, and it is left out of both."""
-    whole, (runtime, model) = both("crosstalk")[0], both("crosstalk", **{part: False})
-    questions = random_questions(8)
-    assert_same(runtime.score_many(questions), model.score_many(questions), questions)
-    assert np.abs(runtime.score_many(questions).response - whole.score_many(questions).response).max() > 1e-3
+    assert runtime_class(system).shapes(model.config)["positions"][0] == positions
 
 
 def lead(scores: Scores, rule: Rule) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ PROGRAM = """
 import json, sys
 import numpy as np
 from towhom.persistence import load_model
-from towhom.batching import Letters, Questions
+from towhom.batching import Questions
 from towhom.selection import choose
 
 def integers(*values):
@@ -26,10 +26,6 @@ questions = Questions(
     tokens=integers(1, 2, 0, 3), offsets=np.array([0, 2, 3, 3, 4]),
     context=integers([0, 1]), sender=integers([1, 0]), addressee=integers([0, -1]),
     participants=integers(2), candidates=integers([2, 3]), speakers_so_far=integers(2),
-    letters=Letters(
-        np.array([7, 8, 7], np.uint32), np.array([0, 2, 2, 2, 3]),
-        integers([[0, -1], [-2, -1], [-1, -1], [1, -1]]),
-    ),
 )
 chosen = []
 for folder in sys.argv[1:]:
@@ -52,5 +48,5 @@ def test_every_system(tmp_path: Path) -> None:
     assert run.stderr == ""
     chosen, modules = json.loads(run.stdout)
     assert chosen == [[1]] * len(NEURAL)
-    assert {f"towhom.runtime.{name}" for name in ("sirnn", "static_rnn", "crosstalk")} <= set(modules)
+    assert {f"towhom.runtime.{name}" for name in ("sirnn", "static_rnn", "dynamic_rnn")} <= set(modules)
     assert not {"torch", "towhom.models.neural", "towhom.nn"} & set(modules)

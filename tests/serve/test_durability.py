@@ -70,9 +70,7 @@ class TestRestart:
         server.stop()
         storage = SqliteStorage(tmp_path / "server" / "data")
         assert storage.snapshot("room") is not None
-        storage.commit(
-            [Keep("room", Snapshot(150, json.dumps({"next": 150, "session": {}, "threader": {}})))]
-        )
+        storage.commit([Keep("room", Snapshot(150, json.dumps({"next": 150, "session": {}})))])
         storage.close()
         server = start()
         assert same(answer(server.client.post(f"{ROOM}/select", json=QUESTION)), expected)

@@ -29,10 +29,11 @@ def as_messages(chat: list[JSON]) -> list[Message]:
 class TestAddressees:
     def test_are_those_of_a_session(self, client: httpx.Client, model: Model) -> None:
         found = answer(client.post("/v1/addressees", json={"messages": CHAT}))["observations"]
-        session, threader = model.session(), model.threader()
+        session = model.session()
         assert len(found) == len(CHAT)
         for number, (ours, message) in enumerate(zip(found, as_messages(CHAT), strict=True)):
-            expected, placed = session.observe(message), threader.place(message)
+            expected = session.observe(message)
+            placed = expected.placed
             assert ours["number"] == number
             assert ours["message"]["text"] == expected.message.text
             assert ours["message"]["addressee"] == expected.message.addressee

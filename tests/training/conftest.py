@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests.models.chats import PEOPLE, Said, word_vectors, write_corpus
-from tests.models.systems import RECURRENT, SIZES
 from tests.nn.conftest import one_thread as one_thread
 from towhom.corpus import Corpus, Split
-from towhom.models.registry import entry
 from towhom.persistence import WEIGHTS
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
@@ -69,14 +66,6 @@ def config() -> TrainingConfig:
         weight_decay=0.0,
         epochs=3,
     )
-
-
-def for_system(config: TrainingConfig, system: str) -> TrainingConfig:
-    """The same for another system: small as well, and in the way in which it is trained."""
-    if system in RECURRENT:
-        return replace(config, system=system)
-    own = {key: entry(system).training[key] for key in ("false", "drawn", "schedule")}
-    return replace(config, system=system, settings={**SIZES[system], "hidden": 7}, **own)
 
 
 def weights(model: Path) -> bytes:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from itertools import combinations, pairwise
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,9 +14,9 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 from tests.models.chats import Said, random_document, write_corpus
-from towhom.batching import NOBODY, Batcher
+from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
-from towhom.training.batches import TrainingSamples, ahead, training_samples, unaddressed_messages
+from towhom.training.batches import TrainingSamples, ahead, training_samples
 from towhom.training.config import TrainingConfig
 
 CONTEXT = 4
@@ -111,10 +110,8 @@ def test_order_depends_on_seed_and_epoch_alone(corpus: Corpus) -> None:
     assert order(0, 3) != order(1, 3)
 
 
-class TestListed:
-    """False candidates from those of the sample."""
-
-    def test_one(self, corpus: Corpus) -> None:
+class TestFalseCandidate:
+    def test_anew_in_each_epoch(self, corpus: Corpus) -> None:
         samples = training(corpus)
         every = training_samples(corpus, CONTEXT)
         table, labels = true_and_false(corpus, every)
@@ -132,98 +129,13 @@ class TestListed:
         for row, seen in enumerate(np.array(drawn).T):
             assert set(seen.tolist()) == set(np.delete(table[row], labels[row]).tolist())
 
-    @pytest.mark.parametrize("false", [1, 4, 9])
-    def test_several(self, corpus: Corpus, false: int) -> None:
-        """Each at most once; the first of them is the one that would be drawn alone."""
-        every = training_samples(corpus, CONTEXT)
-        table, labels = true_and_false(corpus, every)
-        choose = training(corpus, false=false).candidates(2)
-        found, alone = choose(every), training(corpus).candidates(2)(every)
-        assert found.shape == (len(every), 1 + false)
-        assert_array_equal(found[:, :2], alone)
-        assert_array_equal(choose(every[5:9]), found[5:9])
-        for row, label in enumerate(labels.tolist()):
-            wrong = Counter(np.delete(table[row], label).tolist())  # some are the same text
-            drawn = Counter(found[row, 1:].tolist())
-            assert drawn <= wrong
-            assert (drawn == wrong) == (false == 9)
-
-    @pytest.mark.parametrize("false", [1, 4])
-    def test_anew_in_each_epoch(self, corpus: Corpus, false: int) -> None:
-        samples, every = training(corpus, false=false), training_samples(corpus, CONTEXT)
-        drawn = [samples.candidates(epoch)(every)[:, 1:] for epoch in range(5)]
-        for one, other in combinations(drawn, 2):
-            assert (np.sort(one) != np.sort(other)).any(axis=1).mean() > 0.5
-
-    def test_do_not_depend_on_the_batch(self, corpus: Corpus) -> None:
+    def test_does_not_depend_on_the_batch(self, corpus: Corpus) -> None:
         every = training_samples(corpus, CONTEXT)
         samples = training(corpus)
         whole, part = samples.candidates(1)(every), samples.candidates(1)(every[5:9])
         assert_array_equal(whole[5:9], part)
         other = training(corpus, seed=1).candidates(1)(every)
         assert (whole != other).any()
-
-
-class TestFromTheDocument:
-    """False candidates from all that is said in the sample's document."""
-
-    FALSE = 9
-
-    def samples(self, corpus: Corpus, *, seed: int = 0) -> TrainingSamples:
-        return training(corpus, false=self.FALSE, drawn="document", seed=seed)
-
-    def test_never_the_true_one_and_never_from_elsewhere(self, corpus: Corpus) -> None:
-        samples = self.samples(corpus)
-        messages = corpus.documents.messages
-        seen: dict[int, set[int]] = {}
-        for epoch in range(100):
-            choose = samples.candidates(epoch)
-            for each in samples.batches(epoch):
-                found = choose(each)
-                assert found.shape == (len(each), 1 + self.FALSE)
-                true, false = found[:, :1], found[:, 1:]
-                assert_array_equal(true[:, 0], corpus.samples.message[each])
-                assert (false != true).all()
-                document = np.searchsorted(corpus.documents.samples, each, side="right")[:, None] - 1
-                assert (false >= messages[document]).all()
-                assert (false < messages[document + 1]).all()
-                for sample, some in zip(each.tolist(), false.tolist(), strict=True):
-                    seen.setdefault(sample, set()).update(some)
-        for sample, some in seen.items():  # of the shortest document, every message comes up
-            number = int(np.searchsorted(corpus.documents.samples, sample, side="right")) - 1
-            first, end = messages[number : number + 2].tolist()
-            if end - first == 12:
-                assert some == set(range(first, end)) - {int(corpus.samples.message[sample])}
-        assert {12, 60} <= set(np.diff(messages).tolist())
-
-    def test_the_true_one_is_that_of_the_sample(self, corpus: Corpus) -> None:
-        every = training_samples(corpus, CONTEXT)
-        table, labels = true_and_false(corpus, every)
-        found = self.samples(corpus).candidates(0)(every)
-        assert_array_equal(found[:, 0], table[np.arange(len(every)), labels])
-
-    def test_a_resumed_epoch_draws_the_same(self, corpus: Corpus) -> None:
-        """Whatever was asked for before."""
-        samples = self.samples(corpus)
-        batches, choose = samples.batches(3), samples.candidates(3)
-        drawn = [choose(each) for each in batches]
-        again = self.samples(corpus).candidates(3)
-        for number in (4, 1, 3):
-            assert_array_equal(again(batches[number]), drawn[number])
-
-    def test_anew_by_epoch_and_seed(self, corpus: Corpus) -> None:
-        every = training_samples(corpus, CONTEXT)
-        drawn = [
-            self.samples(corpus, seed=seed).candidates(epoch)(every)
-            for seed, epoch in ((0, 0), (0, 1), (1, 0))
-        ]
-        for one, other in combinations(drawn, 2):
-            assert (one[:, 1:] != other[:, 1:]).any(axis=1).mean() > 0.9
-
-    def test_samples_of_a_batch_draw_each_for_themselves(self, corpus: Corpus) -> None:
-        every = training_samples(corpus, CONTEXT)
-        places = self.samples(corpus).candidates(0)(every)[:, 1:].astype(np.int64)
-        assert len({tuple(row) for row in places.tolist()}) == len(every)
 
 
 class TestAhead:
@@ -263,59 +175,6 @@ class TestAhead:
         next(stream)
         stream.close()  # type: ignore[attr-defined]
         assert set(threading.enumerate()) <= before
-
-
-class TestUnaddressed:
-    """Messages that name nobody, beside the samples."""
-
-    def test_which(self, corpus: Corpus) -> None:
-        expected = {}
-        bounds = corpus.documents.messages.tolist()
-        for document in corpus.documents_of(Split.TRAIN).tolist():
-            speakers = corpus.messages.speaker[bounds[document] : bounds[document + 1]].tolist()
-            for place in range(CONTEXT, len(speakers)):
-                others = [back for back in range(1, place + 1) if speakers[place - back] != speakers[place]]
-                if corpus.messages.addressee[bounds[document] + place] == NOBODY and others[0] <= CONTEXT:
-                    expected[bounds[document] + place] = others[0]
-        messages, distances = unaddressed_messages(corpus, CONTEXT)
-        assert dict(zip(messages.tolist(), distances.tolist(), strict=True)) == expected
-        assert len(expected) > 40
-        assert max(expected.values()) > 1
-
-    def test_nobody_else_is_there(self, tmp_path: Path) -> None:
-        corpus = write_corpus(tmp_path, [[Said("ann", None, "a")] * 9 + [Said("ben", "ann", "b", ("c",))]])
-        assert unaddressed_messages(corpus, 2)[0].tolist() == []
-
-    @pytest.mark.parametrize("share", [0.4, 1.0])
-    def test_an_epoch(self, share: float, corpus: Corpus) -> None:
-        samples = training(corpus, unaddressed=share, drawn="document")
-        own, more = len(corpus.samples.message), samples.unaddressed
-        seen = [np.concatenate(samples.batches(epoch)) for epoch in range(25)]
-        for each in seen:
-            assert sorted(each[each < own].tolist()) == training_samples(corpus, CONTEXT).tolist()
-            assert len(set(each.tolist())) == len(each)
-        asked = [frozenset((each[each >= own] - own).tolist()) for each in seen]
-        assert set().union(*asked) == set(range(len(more)))
-        assert np.mean([len(each) for each in asked]) / len(more) == pytest.approx(share, abs=0.05)
-        assert len(set(asked)) == (1 if share == 1 else len(asked))
-
-    def test_batches(self, corpus: Corpus) -> None:
-        """They stand among the samples as they do in the document; no candidate is from elsewhere."""
-        samples = training(corpus, unaddressed=1.0, drawn="document", false=3)
-        message = np.append(corpus.samples.message, samples.unaddressed).astype(np.int64)
-        bounds, choose = corpus.documents.messages, samples.candidates(0)
-        for number, batch in enumerate(samples.batches(0)):
-            place = message[batch]
-            assert (np.diff(place) > 0).sum() >= len(batch) - 3  # three runs
-            document = np.searchsorted(bounds, place, side="right") - 1
-            chosen = choose(batch).astype(np.int64)
-            assert_array_equal(chosen[:, 0], place)
-            assert (chosen[:, 1:] != place[:, None]).all()
-            assert (np.searchsorted(bounds, chosen, side="right") - 1 == document[:, None]).all()
-            assert samples.seen(0, number, batch)[1].all()
-
-    def test_none(self, corpus: Corpus) -> None:
-        assert len(training(corpus).unaddressed) == 0
 
 
 class TestShort:

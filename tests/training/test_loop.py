@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +14,7 @@ import torch
 
 from tests.models.chats import random_document, write_corpus
 from tests.models.systems import NEURAL
-from tests.training.conftest import for_system, quiz, weights
+from tests.training.conftest import quiz, weights
 from towhom.batching import Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
@@ -41,12 +40,12 @@ def on_dev(model: Path, corpus: Corpus) -> dict[str, Any]:
     return summary(outcomes)
 
 
-@pytest.mark.parametrize("system", ["sirnn", "dynamic-rnn", "crosstalk"])
+@pytest.mark.parametrize("system", ["sirnn", "dynamic-rnn"])
 def test_learns_a_rule(
     system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:
     chance = summary(evaluate(Chance(), corpus, Split.DEV, context=4, candidates=2))
-    trained = train(for_system(replace(config, epochs=8), system), corpus, vectors, out)
+    trained = train(replace(config, system=system, epochs=8), corpus, vectors, out)
     assert chance["adr_res"] < 10
     assert trained["dev"]["adr"] > 80
     assert trained["dev"]["res"] > 75
@@ -59,7 +58,7 @@ def test_learns_a_rule(
 def test_every_system_is_saved_as_it_was_measured(
     system: str, false_addressee: Any, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:
-    config = for_system(replace(config, false_addressee=false_addressee, epochs=1), system)
+    config = replace(config, system=system, false_addressee=false_addressee, epochs=1)
     trained = train(config, corpus, vectors, out, checkpoint_seconds=0)
     assert load_model(out).model.rule is (SYSTEMS[system].rule or load_model(out).model.rule)
     assert on_dev(out, corpus) == trained["dev"]
@@ -101,11 +100,11 @@ def test_words_that_only_dev_has_are_unknown(
     assert "birch" not in words
 
 
-@pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
+@pytest.mark.parametrize("system", ["sirnn", "static-hier-rnn"])
 def test_the_seed_decides(
     system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path
 ) -> None:
-    config = for_system(config, system)
+    config = replace(config, system=system)
     for name, seed in (("one", 3), ("same", 3), ("other", 4)):
         train(replace(config, seed=seed), corpus, vectors, tmp_path / name)
     assert weights(tmp_path / "one") == weights(tmp_path / "same")
@@ -149,26 +148,6 @@ def test_plain_is_plain(
     assert set(sizes) == {config.context + 2}
 
 
-def test_messages_that_name_nobody(
-    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, tmp_path: Path
-) -> None:
-    """All that they tell is what fits; those of the quiz fit nothing, and cost little."""
-    config = for_system(replace(config, epochs=8), "crosstalk")
-    trained = train(replace(config, unaddressed=0.5), corpus, vectors, tmp_path / "more")
-    alone = train(config, corpus, vectors, tmp_path / "alone")
-    assert trained["corpus"]["training_samples"] > alone["corpus"]["training_samples"]
-    assert trained["dev"]["adr_res"] > 70
-    assert weights(tmp_path / "more") != weights(tmp_path / "alone")
-
-
-def test_who_needs_an_addressee(
-    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
-) -> None:
-    config = replace(config, unaddressed=0.5, drawn="document")
-    with pytest.raises(ConfigError, match="sirnn learns nothing from messages that name nobody"):
-        train(config, corpus, vectors, out)
-
-
 def test_models_from_before_there_was_a_choice(
     config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
 ) -> None:
@@ -179,81 +158,6 @@ def test_models_from_before_there_was_a_choice(
     assert not is_training_of(training, replace(config, epochs=1, plain=True), corpus, vectors)
     with pytest.raises(ConfigError, match="holds a model of other data or settings"):
         train(replace(config, epochs=1, plain=True), corpus, vectors, out)
-
-
-def test_chance_is_another_in_every_step(
-    config: TrainingConfig,
-    corpus: Corpus,
-    vectors: WordVectors,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """And with every seed, large ones included."""
-    drawn: list[tuple[float, ...]] = []
-    step = loop.Run._step
-
-    def drawing(run: loop.Run, *arguments: Any) -> float:
-        drawn.append(tuple(torch.rand(4).tolist()))
-        return step(run, *arguments)
-
-    monkeypatch.setattr(loop.Run, "_step", drawing)
-    for seed in (0, 1, 2, 1 << 40):
-        train(replace(config, seed=seed, epochs=2), corpus, vectors, tmp_path / str(seed))
-    assert len(set(drawn)) == len(drawn) > 4 * 2 * 20
-
-
-class TestSchedule:
-    @pytest.fixture
-    def rates(self, monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
-        """The learning rate of each group of weights, batch by batch."""
-        found: list[list[float]] = []
-        step = loop.Run._step
-
-        def watched(run: loop.Run, *arguments: Any) -> float:
-            found.append([group["lr"] for group in run.optimizer.param_groups])
-            return step(run, *arguments)
-
-        monkeypatch.setattr(loop.Run, "_step", watched)
-        return found
-
-    @pytest.mark.parametrize(("system", "shares"), [("sirnn", [1.0]), ("crosstalk", [1.0, 0.25])])
-    def test_linear(
-        self,
-        system: str,
-        shares: list[float],
-        rates: list[list[float]],
-        config: TrainingConfig,
-        corpus: Corpus,
-        vectors: WordVectors,
-        out: Path,
-    ) -> None:
-        """Word vectors, where they are trained, have a rate of their own."""
-        config = for_system(replace(config, batch=2, run=2, schedule="linear"), system)
-        if len(shares) > 1:
-            config = replace(config, settings={**config.settings, "words_rate": shares[1]})
-        steps: list[Step] = []
-        train(config, corpus, vectors, out, watch=Watch(steps.append))
-        first = [each[0] for each in rates]
-        assert len(steps) == len(rates)
-        assert steps[0].batches > 150
-        assert all(each == pytest.approx([share * each[0] for share in shares]) for each in rates)
-        assert first[0] == pytest.approx(0.01 / 100)
-        assert all(later > earlier for earlier, later in pairwise(first[:100]))
-        assert all(later < earlier for earlier, later in pairwise(first[99:]))
-        assert first[99] == pytest.approx(0.01 * (1 - 99 / (3 * steps[0].batches)))
-        assert first[-1] == pytest.approx(0.01 / (3 * steps[-1].batches))
-
-    def test_constant(
-        self,
-        rates: list[list[float]],
-        config: TrainingConfig,
-        corpus: Corpus,
-        vectors: WordVectors,
-        out: Path,
-    ) -> None:
-        train(replace(config, epochs=1), corpus, vectors, out)
-        assert len(rates) > 20
-        assert all(each == [0.01] for each in rates)
 
 
 def test_stops_when_dev_gets_no_better(
@@ -304,9 +208,6 @@ class TestSaidBeforeAnyWork:
             epochs=0,
             patience=0,
             seed=-1,
-            false=0,
-            drawn="anywhere",  # type: ignore[arg-type]
-            schedule="cosine",  # type: ignore[arg-type]
             false_addressee="some",  # type: ignore[arg-type]
         )
         with pytest.raises(ConfigError) as caught:
@@ -318,13 +219,10 @@ class TestSaidBeforeAnyWork:
             "clip must be positive, is 0",
             "epochs must be positive, is 0",
             "patience must be positive, is 0",
-            "false must be positive, is 0",
             "candidates must be 2 or more, is 1",
             "weight_decay must not be negative, is -1",
             "seed must not be negative, is -1",
             "false_addressee must be hardest or all, is 'some'",
-            "schedule must be constant or linear, is 'cosine'",
-            "drawn must be listed or document, is 'anywhere'",
             "hiden is no setting of sirnn",
             "known are dimensions, hidden, init, shared, joint",
             "hidden must be positive, is 0",
@@ -335,8 +233,6 @@ class TestSaidBeforeAnyWork:
         [
             ({"batch": 100}, r"batch \(100\) must be a multiple of run \(16\)"),
             ({"batch": -16}, "batch must be positive, is -16"),
-            ({"false": 2}, "of 2 candidates, 2 cannot be false"),
-            ({"candidates": 10, "false": 10}, "of 10 candidates, 10 cannot be false"),
             ({"system": "recent-tfidf"}, "recent-tfidf learns nothing; it can be evaluated as it is"),
             ({"system": "rnn"}, "there is no system 'rnn'; known are"),
         ],
@@ -431,12 +327,12 @@ class TestFromAModel:
         train(replace(config, epochs=2), corpus, vectors, tmp_path / "first")
         return tmp_path / "first"
 
-    @pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
+    @pytest.mark.parametrize("system", ["sirnn", "dynamic-rnn"])
     def test_goes_on(
         self, system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path
     ) -> None:
         """It begins where the other has ended, and leaves the other as it was."""
-        config = for_system(replace(config, epochs=4), system)
+        config = replace(config, system=system, epochs=4)
         first = train(config, corpus, vectors, out.with_name("first"))
         start = load_model(out.with_name("first"))
         before = {name: value.copy() for name, value in start.weights.items()}

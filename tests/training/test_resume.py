@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 from torch import Tensor
 
 from tests.models.chats import write_corpus
-from tests.training.conftest import for_system, quiz, weights
+from tests.training.conftest import quiz, weights
 from towhom.corpus import Corpus, Split
 from towhom.errors import TowhomError, TrainingError
 from towhom.models import recurrent
@@ -28,7 +28,7 @@ from towhom.training import loop
 from towhom.training.config import TrainingConfig
 from towhom.training.loop import Step, Watch, train
 
-SYSTEMS = ("sirnn", "sirnn-shared", "static-rnn", "crosstalk")
+SYSTEMS = ("sirnn", "sirnn-shared", "static-rnn")
 
 
 class StoppedError(Exception):
@@ -52,7 +52,7 @@ def checkpoint(out: Path) -> Path:
 def test_stopped_twice(
     system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path
 ) -> None:
-    config = for_system(config, system)
+    config = replace(config, system=system)
     undisturbed = train(config, corpus, vectors, out.with_name("undisturbed"))
     for epoch, batch in ((0, 7), (2, 3)):
         with pytest.raises(StoppedError):
@@ -114,12 +114,11 @@ train(TrainingConfig(**json.loads(config)), *data, out, checkpoint_seconds=0)
 """
 
 
-@pytest.mark.parametrize("system", ["sirnn", "crosstalk"])
 def test_killed(
-    system: str, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path
+    config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path
 ) -> None:
     """By a signal that cannot be caught, wherever the run happens to be, until it is through."""
-    config = for_system(replace(config, epochs=6), system)
+    config = replace(config, epochs=6)
     train(config, corpus, vectors, out.with_name("undisturbed"))
     vectors.save(out.with_name("vectors"))
     arguments = (corpus.folder, out.with_name("vectors"), out, json.dumps(asdict(config)))

@@ -1,4 +1,4 @@
-"""How fast a session answers, what a channel costs, how soon the command line does; beside naive torch."""
+"""How fast a session answers, what a channel costs, how soon the command line does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from itertools import cycle, islice
 from time import perf_counter
 from typing import Any
@@ -15,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from towhom.chat import Message
-from towhom.live import Model, Session
+from towhom.live import Model
 
 _WARM_UP = 100
-_PER_CHANNEL = 60
+_PER_CHANNEL = 120
 """Messages of a channel whose memory is measured: more than a session remembers."""
 
 
@@ -40,31 +39,16 @@ def bench_live(
     for message in islice(chat, _WARM_UP):
         session.observe(message)
         session.select(message.speaker, texts[:candidates])
-    observe, select, naive_observe, naive_select = [], [], [], []
-    naive = _naive(model) if find_spec("torch") else None
+    observe, select = [], []
     for number, message in enumerate(islice(chat, rounds)):
         drafts = [texts[(number * 7 + place * 3) % len(texts)] for place in range(candidates)]
-        # Turn and turn about, so that all have the same machine.
-        if naive is not None and number % 10 == 0:
-            naive_observe.append(_time(naive, session, message.speaker, [message.text]))
-            naive_select.append(_time(naive, session, message.speaker, drafts))
         select.append(_time(session.select, message.speaker, drafts))
         observe.append(_time(session.observe, message))
     result: dict[str, Any] = {
-        "context": model.context,
         "candidates": candidates,
         "observe_ms": quantiles(observe),
         "select_ms": quantiles(select),
     }
-    if naive is not None:
-        result["torch_used_naively"] = {
-            "observe_ms": quantiles(naive_observe),
-            "select_ms": quantiles(naive_select),
-        }
-        result["times_as_fast"] = {
-            "observe": round(float(np.median(naive_observe) / np.median(observe)), 1),
-            "select": round(float(np.median(naive_select) / np.median(select)), 1),
-        }
     result["channels"] = channels
     result["kilobytes_per_channel"] = round(_memory(model, messages, channels) / 1000, 1)
     result["seconds_to_first_answer"] = [round(_first_answer(), 2) for _ in range(3)]
@@ -84,19 +68,6 @@ def quantiles(seconds: list[float]) -> dict[str, float]:
         "median": round(float(np.median(milliseconds)), 3),
         "p99": round(float(np.quantile(milliseconds, 0.99)), 3),
     }
-
-
-def _naive(model: Model) -> Callable[[Session, str, list[str]], object]:
-    """The torch model asked one question at a time, every utterance of the context encoded anew."""
-    import torch
-
-    torch.set_num_threads(1)
-    selector = model.saved.model
-
-    def ask(session: Session, responder: str, texts: list[str]) -> object:
-        return selector.score_many(session.question(responder, texts)[0])
-
-    return ask
 
 
 def _memory(model: Model, messages: Sequence[Message], channels: int) -> float:

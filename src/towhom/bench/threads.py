@@ -34,16 +34,16 @@ def bench_threads(model: Model, messages: Sequence[Message], *, count: int) -> d
         _seconds(model, logs[0])  # to warm up
         speeds = [times * count / _seconds(model, log) for times, log in zip(_TIMES, logs, strict=True)]
         peaks = [_peak(model, log) for log in logs]
-    threader, spent = model.threader(), []
+    session, spent = model.session(), []
     for message in islice(cycle(messages), 1000):
         start = perf_counter()
-        threader.place(message)
+        session.observe(message)
         spent.append(perf_counter() - start)
     return {
         "messages": [times * count for times in _TIMES],
         "messages_per_second": [round(speed) for speed in speeds],
         "peak_megabytes": [round(peak / 1e6, 1) for peak in peaks],
-        "place_ms": quantiles(spent),
+        "observe_ms": quantiles(spent),
     }
 
 

@@ -15,7 +15,7 @@ from towhom.batching import Batcher, Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
 from towhom.models.neural import NeuralSelector
-from towhom.models.registry import entry, system_class, system_config
+from towhom.models.registry import system_class, system_config
 from towhom.nn.kernels import keep_memory, load_kernels, tiny_values_flushed
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
@@ -73,8 +73,7 @@ def bench_training(
         ConfigError: Settings are wrong; all of them are named.
         CorpusError: The corpus lacks samples for training or for dev.
     """
-    own = {key: value for key, value in entry(system).training.items() if key in ("false", "drawn")}
-    training = TrainingConfig(system=system, context=context, candidates=candidates, batch=batch, **own)
+    training = TrainingConfig(system=system, context=context, candidates=candidates, batch=batch)
     problems = training.problems() + ([] if rounds > 0 else [f"rounds must be positive, is {rounds}"])
     if problems:
         raise ConfigError("; ".join(problems))
@@ -94,7 +93,6 @@ def bench_training(
             candidates=candidates,
             words=ids,
             distinct=not plain,
-            letters=model.letters,
         )
         optimizer = torch.optim.Adam(model.parameters(), fused=True)
         paths[name] = Path(model, batcher, optimizer)

@@ -18,8 +18,8 @@ COMMANDS = {
     "serve": ("serve", "Answer over HTTP, with a page to look at."),
     "corpus": ("corpus", "Build, describe and export corpora for training and measuring."),
     "vectors": ("vectors", "Word vectors for a corpus, from a published file or trained on it."),
-    "train": ("train", "Train a system on a corpus; resumes where it was left."),
-    "package": ("package", "Make a trained model small, calibrated, and able to follow a chat."),
+    "train": ("train", "Train one of the paper's systems on a corpus; resumes where it was left."),
+    "train-crosstalk": ("train_crosstalk", "Train Crosstalk, our own model, on many rooms; resumes as well."),
     "evaluate": ("evaluate", "Measure a model or a baseline."),
     "cases": ("cases", "Show what each system selects, sample by sample."),
     "reproduce": ("reproduce", "Run the grid of the paper's Table 3."),
@@ -36,10 +36,11 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a module of this package; it has the module's name."""
+        """The command of a module of this package, which has the module's name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"towhom.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        module = COMMANDS[cmd_name][0]
+        command: click.Command = getattr(import_module(f"towhom.cli.{module}"), module)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

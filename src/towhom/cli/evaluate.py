@@ -18,6 +18,7 @@ from rich.table import Table
 
 from towhom.cli.options import FOLDER, echo_json, named_model, record_option
 from towhom.corpus import Corpus, Split, build_corpus
+from towhom.crosstalk.folder import CONFIG, holds_crosstalk
 from towhom.errors import CorpusError
 from towhom.evaluation.evaluator import evaluate as run
 from towhom.evaluation.evaluator import summary
@@ -25,10 +26,14 @@ from towhom.evaluation.metrics import METRICS, Outcomes
 from towhom.evaluation.significance import compare
 from towhom.evaluation.summary import describe
 from towhom.models.base import Selector
+from towhom.models.crosstalk import Crosstalk
 from towhom.models.registry import SYSTEMS, baseline
+from towhom.persistence import load_model
 from towhom.records import circumstances, write_record
 from towhom.selection import Rule
 
+_CONTEXT = 15
+"""T of those that have not been trained with another."""
 _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
 
 
@@ -151,8 +156,11 @@ def _measure(
 def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
     """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
     if name in _BASELINES:
-        return baseline(name, corpus), 15, None
-    saved = named_model(name, _BASELINES).saved
+        return baseline(name, corpus), _CONTEXT, None
+    if not (Path(name) / CONFIG).is_file() or holds_crosstalk(name):
+        model = named_model(name, _BASELINES)
+        return Crosstalk(model.mind, model.lexicon), _CONTEXT, None
+    saved = load_model(name)
     selector = saved.model if find_spec("torch") else saved.runtime
     return selector, saved.context, saved.vocabulary.ids(list(corpus.vocabulary.words))
 

@@ -10,12 +10,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from towhom.cli.options import FOLDER, named_model
+from towhom.cli.options import FOLDER
 from towhom.corpus import Corpus
 from towhom.experiments import load_experiment
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
-from towhom.persistence import SavedModel
+from towhom.persistence import SavedModel, load_model
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 
@@ -29,40 +29,20 @@ _DEFAULT = TrainingConfig()
 @click.option(
     "--start",
     metavar="MODEL",
-    help="A trained model to start from instead: a folder, or `default`, the model that comes with towhom. "
-    "Its system, settings, words and context stay.",
+    type=FOLDER,
+    help="A model to start from instead: a folder that `towhom train` made (not `default`, which is trained "
+    "in another way). Its system, settings, words and context stay.",
 )
 @click.option(
     "--system",
     type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
-    help="What to train: our own, or one of the paper's.  [default: crosstalk]",
+    help=f"Which of the paper's systems.  [default: {_DEFAULT.system}]",
 )
 @click.option("--context", type=int, help=f"T, messages of context.  [default: {_DEFAULT.context}]")
 @click.option(
     "--short", type=float, help="Share of batches that see less of the context, since chats begin short."
 )
-@click.option(
-    "--unaddressed",
-    type=float,
-    help="Share of the messages that name nobody to learn from as well, in each epoch; crosstalk only.",
-)
-@click.option(
-    "--teacher",
-    "teachers",
-    metavar="MODEL",
-    multiple=True,
-    help="A trained model of the same words, from whose probabilities to learn; any number of times.",
-)
-@click.option(
-    "--trust",
-    type=float,
-    help=f"How much teachers count beside the truth, from 0 to 1.  [default: {_DEFAULT.trust}]",
-)
-@click.option(
-    "--candidates",
-    type=int,
-    help=f"Candidates of a sample.  [default: the system's own number, else {_DEFAULT.candidates}]",
-)
+@click.option("--candidates", type=int, help=f"Candidates of a sample.  [default: {_DEFAULT.candidates}]")
 @click.option(
     "--settings",
     type=click.Choice(list(load_experiment().settings)),
@@ -95,8 +75,7 @@ def train(
     out: Path,
     folder: Path,
     vectors: Path | None,
-    start: str | None,
-    teachers: tuple[str, ...],
+    start: Path | None,
     settings: str,
     parts: tuple[str, ...],
     tensorboard: Path | None,
@@ -115,7 +94,7 @@ def train(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if (vectors is None) == (start is None):
         raise click.UsageError("what to start from? Give either --vectors or --start")
-    source = named_model(start, ()).saved if start is not None else WordVectors.load(vectors or Path())
+    source = load_model(start) if start is not None else WordVectors.load(vectors or Path())
     given = {key: value for key, value in options.items() if value is not None}
     config = _config(source, settings, dict(map(_setting, parts)), given)
     writer = None
@@ -152,15 +131,7 @@ def train(
             )
 
         try:
-            result = run(
-                config,
-                Corpus(folder),
-                source,
-                out,
-                teachers=[named_model(teacher, ()).saved for teacher in teachers],
-                watch=Watch(step, epoch),
-                replace_model=force,
-            )
+            result = run(config, Corpus(folder), source, out, watch=Watch(step, epoch), replace_model=force)
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
         finally:
@@ -185,12 +156,7 @@ def _config(
             raise click.UsageError(f"--{' and --'.join(kept)}: what a model has that is started from, stays")
         given = {**given, "system": start.system, "context": start.context}
         parts = {name: value for name, value in start.settings.items() if name != "dimensions"}
-    system = SYSTEMS[given.setdefault("system", "crosstalk")]
-    if system.training and settings != "ours":
-        raise click.BadParameter(
-            f"{given['system']} is not in the paper, and has settings of its own", param_hint="--settings"
-        )
-    usual = system.training or load_experiment().settings[settings]
+    usual = load_experiment().settings[settings]
     return TrainingConfig(**{**usual, **given, "settings": {**usual["settings"], **parts}})
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +27,7 @@ from towhom.cli.options import (
 from towhom.cli.show import Palette
 from towhom.errors import LogError
 from towhom.live import How, Model, Observation, Session
+from towhom.live.channel import CHUNK
 from towhom.readers import Report, read_messages
 
 _FIELDS = (
@@ -104,24 +103,22 @@ def _observations(
     name: str | None,
     aliases: tuple[str, ...],
 ) -> Iterator[Observation]:
-    """Every message with its speaker's name and its addressee; each channel is a session of its own."""
+    """Every message with its addressee; each channel is a session of its own."""
     kinds = kept_kinds(keep)
+    shown = (
+        message
+        for message in read_messages(log, format=format, report=report)
+        if message.kind in (*kinds, *_CHANGES)
+    )
 
-    def start() -> Session:
-        session = model.session()
+    def prepare(session: Session) -> None:
         if name is not None:
             session.introduce(name, *aliases, here=False)
-        return session
 
-    sessions = defaultdict[str | None, Session](start)
-    for message in read_messages(log, format=format, report=report):
-        if message.kind in kinds:
-            session = sessions[message.channel]
-            observation = session.observe(message)
-            name_now = session.people.name_of(message.speaker)
-            yield replace(observation, message=replace(observation.message, name=name_now))
-        elif message.kind in _CHANGES:
-            sessions[message.channel].observe(message)
+    at_once = 1 if log == "-" else CHUNK
+    for observation in model.observations(shown, at_once=at_once, prepare=prepare):
+        if observation.placed.message.kind in kinds:
+            yield observation
 
 
 def _is_for(observation: Observation, name: str, aliases: tuple[str, ...], threshold: float) -> bool:

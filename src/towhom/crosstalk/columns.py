@@ -95,6 +95,11 @@ OF_MESSAGES = tuple(name for name in Columns._fields if name not in ("pieces", "
 """The columns that have a row for each message."""
 
 
+OF_TEXT = ("mentions", "asks", "command", "action", "bearing", "everybody", "length", "pieces", "weights",
+           "offsets")  # fmt: skip
+"""Those that another text by the same speaker would change."""
+
+
 class Numbers(dict[str, int]):
     """People by number, in the order in which they came up."""
 

@@ -6,15 +6,16 @@ Everything else that anybody asks is a sum or a maximum over these probabilities
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towhom.crosstalk import network, words
-from towhom.crosstalk.columns import NOBODY, Array, Columns, Numbers, Whole, columns_of
+from towhom.crosstalk.columns import NOBODY, Array, Columns, Flags, Numbers, Whole, columns_of
 from towhom.crosstalk.signals import Signals, compare, places_before
 from towhom.crosstalk.structure import Second, Sights, look_again, parents
+from towhom.hearing.states import text_of, whole_of
 from towhom.hearing.utterance import REACH, Utterance
 
 _PEOPLE = 500
@@ -53,6 +54,8 @@ class FirstLook(NamedTuple):
     """(R, `REACH`, cells) All that is known of each two."""
     energies: Array
     """(R, `REACH` + 1) The last is of a start."""
+    drafts: Array
+    """(R,) How well each fits into the room, whatever it answers."""
 
 
 class Mind:
@@ -75,7 +78,17 @@ class Mind:
         """What messages say, given how they were encoded."""
         return Texts(state, answers, heard, *network.says(self._w, state))
 
-    def first_look(self, past: Columns, new: Columns, at: Whole, said: Texts, drafts: Texts) -> FirstLook:
+    def first_look(
+        self,
+        past: Columns,
+        new: Columns,
+        at: Whole,
+        said: Texts,
+        drafts: Texts,
+        *,
+        reach: Whole | None = None,
+        timed: Flags | None = None,
+    ) -> FirstLook:
         """What is seen of some messages.
 
         Args:
@@ -84,17 +97,19 @@ class Mind:
             at: See there.
             said: What the messages of the past say.
             drafts: What the new ones say.
+            reach: See `signals.compare`.
+            timed: See there.
         """
-        seen = compare(past, new, at)
+        seen = compare(past, new, at, reach=reach, timed=timed)
         places, _ = places_before(at)
         fits = fits_of(drafts.answers, said.heard, places) * seen.there[..., None]
         cells = network.cells_of(self._w, seen.pairs, fits)
-        found, start = network.first_look(
-            self._w, cells, seen.messages, drafts.as_answer, said.as_heard, places
+        there = seen.there.astype(np.float32)
+        found = network.first_look(
+            self._w, cells, there, seen.messages, (drafts.state, drafts.as_answer), said.as_heard, places
         )
-        energies = np.concatenate([np.where(seen.there, found, -np.inf), start[:, None]], axis=1)
-        energies += (drafts.state @ self._w["first.response"])[:, None]
-        return FirstLook(seen, fits, cells, energies)
+        energies = np.concatenate([np.where(seen.there, found.cells, -np.inf), found.start[:, None]], axis=1)
+        return FirstLook(seen, fits, cells, energies, found.draft)
 
     def second_look(
         self,
@@ -120,7 +135,7 @@ def seen_again(
     past: Columns, new: Columns, at: Whole, sights: Sights, first: FirstLook, *, number: int = 0
 ) -> tuple[Second, Array, Array]:
     """What the second look sees; (R, K, cells and `STRUCTURE`), (R, `ALONE` and `ALONE_AFTER`) all of it."""
-    seen, fits, cells, energies = first
+    seen, fits, cells, energies, _ = first
     found = look_again(
         past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits, number=number
     )
@@ -148,6 +163,24 @@ def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
     return found.transpose(1, 2, 0)
 
 
+class Known(NamedTuple):
+    """What the platform says that a message answers."""
+
+    back: int
+    """How many messages before it that was."""
+    thread: int
+    """Its conversation at first sight; it may be out of reach."""
+
+
+class Heard(NamedTuple):
+    """What is made of R messages."""
+
+    likely: Array
+    """(R, `REACH` + 1) How likely each answers those before it, the latest first; last, none of them."""
+    threads: list[int]
+    """Their conversations at first sight."""
+
+
 class Room:
     """The last messages of one channel, as far as those to come are compared with them.
 
@@ -159,67 +192,120 @@ class Room:
         self._mind = mind
         self.messages: list[Utterance] = []
         self._numbers = Numbers()
-        self._columns: Columns | None = None
-        self._texts: Texts | None = None
+        self._columns = columns_of([], self._numbers)
+        self._texts = mind.read([])
         self._parent: list[int] = []
         self._thread: list[int] = []
         self._answered: list[str | None] = []
         self.number = 0
         """That of the next message."""
 
-    def hear(self, new: Sequence[Utterance], known: Sequence[tuple[int, int] | None] | None = None) -> Array:
-        """(R, `REACH` + 1) How likely each of the next messages answers those before it; last, none.
+    def hear(self, new: Sequence[Utterance], known: Sequence[Known | None] | None = None) -> Heard:
+        """Take the next messages; each is compared with those before it, as if later ones were not there.
 
         Args:
             new: The messages.
-            known: Of those of which the platform says what they answer: how many messages before, and its
-                conversation at first sight.
+            known: Of each, what the platform says that it answers, if it does.
         """
         if not new:
-            return np.empty((0, REACH + 1), np.float32)
+            return Heard(np.empty((0, REACH + 1), np.float32), [])
         mind, first = self._mind, len(self.messages)
         drafts = mind.read(new)
-        said = drafts if self._texts is None else drafts.after(self._texts)
+        said = drafts.after(self._texts)
         self.messages += new
-        past, numbers = self._past(new), self._numbers
+        past = self._past(new)
         at = np.arange(first, past.size)
         own = past.part(first)
         looked = mind.first_look(past, own, at, said, drafts)
         self._decide(looked.energies, known or [None] * len(new), first)
-        answered = [NOBODY if who is None else numbers.get(who, NOBODY) for who in self._answered]
-        sights = Sights(np.array(self._parent), np.array(self._thread), np.array(answered))
-        number = self.number - first
-        energies = mind.second_look(past, own, at, sights, looked, number=number)
+        threads = self._thread[first:]
+        energies = mind.second_look(past, own, at, self._sights, looked, number=self.number - first)
         self.number += len(new)
         del self.messages[:-REACH], self._parent[:-REACH], self._thread[:-REACH], self._answered[:-REACH]
         self._texts = said.last(len(self.messages))
         self._columns = past.part(past.size - len(self.messages))
-        return softmax(energies)
+        return Heard(softmax(energies), threads)
+
+    def imagine(self, message: Utterance, at: int | None = None) -> Array:
+        """(`REACH` + 1,) What a message would answer if it were said next, or at some place instead."""
+        if not self.messages:
+            return np.append(np.zeros(REACH, np.float32), np.float32(1.0))
+        place = np.array([len(self.messages) if at is None else at])
+        past, new, looked = self._first_look([message], place)
+        number = self.number - len(self.messages)
+        energies = self._mind.second_look(past, new, place, self._sights, looked, number=number)
+        result: Array = softmax(energies)[0]
+        return result
+
+    def weigh(self, drafts: Sequence[Utterance]) -> Array:
+        """(R, `REACH` + 1) Energies of drafts and what each would answer; P(r, j) is their softmax."""
+        if not self.messages:
+            return np.zeros((len(drafts), REACH + 1), np.float32)
+        looked = self._first_look(drafts, np.full(len(drafts), len(self.messages)))[2]
+        result: Array = looked.energies + looked.drafts[:, None]
+        return result
 
     def refresh(self) -> None:
         """Look again at what was said, since a message was changed or taken back."""
-        if self.messages:
-            self._numbers = Numbers()
-            self._columns = columns_of(self.messages, self._numbers)
-            self._texts = self._mind.read(self.messages)
+        self._numbers = Numbers()
+        self._columns = columns_of(self.messages, self._numbers)
+        self._texts = self._mind.read(self.messages)
+
+    def state(self) -> dict[str, Any]:
+        """What is known besides the messages, as JSON can hold it."""
+        return {
+            "number": self.number,
+            "sights": list(zip(self._parent, self._thread, self._answered, strict=True)),
+        }
+
+    def resume(self, state: Mapping[str, Any], messages: Sequence[Utterance]) -> None:
+        """Go on where `state` was.
+
+        Raises:
+            LookupError, TypeError, ValueError: It was no such state, or that of other messages.
+        """
+        self.number = whole_of(state["number"])
+        self.messages = list(messages)
+        for parent, thread, answered in state["sights"]:
+            self._parent.append(whole_of(parent, below=REACH + 1))
+            self._thread.append(whole_of(thread, below=max(self.number, 1)))
+            self._answered.append(None if answered is None else text_of(answered))
+        if not len(self._parent) == len(self.messages) <= min(self.number, REACH):
+            raise ValueError("messages and conversations differ")
+        self.refresh()
+
+    def _first_look(self, new: Sequence[Utterance], at: Whole) -> tuple[Columns, Columns, FirstLook]:
+        """What there is to see of messages that are not to be remembered."""
+        columns = columns_of(new, self._numbers)
+        return (
+            self._columns,
+            columns,
+            self._mind.first_look(self._columns, columns, at, self._texts, self._mind.read(new)),
+        )
+
+    @property
+    def _sights(self) -> Sights:
+        answered = [NOBODY if who is None else self._numbers.get(who, NOBODY) for who in self._answered]
+        return Sights(np.array(self._parent), np.array(self._thread), np.array(answered))
 
     def _past(self, new: Sequence[Utterance]) -> Columns:
         """All messages, those that are new among them."""
-        if self._columns is None or len(self._numbers) > _PEOPLE:
+        if len(self._numbers) > _PEOPLE:
             self._numbers = Numbers()
             return columns_of(self.messages, self._numbers)
         return columns_of(new, self._numbers).after(self._columns)
 
-    def _decide(self, energies: Array, known: Sequence[tuple[int, int] | None], first: int) -> None:
+    def _decide(self, energies: Array, known: Sequence[Known | None], first: int) -> None:
         """Conversations at first sight."""
         for row, (likeliest, given) in enumerate(zip(parents(energies).tolist(), known, strict=True)):
             at = first + row
-            back = likeliest if given is None else given[0]
+            back = likeliest if given is None else given.back
             if 0 < back <= min(REACH, at):
                 self._parent.append(back)
                 self._thread.append(self._thread[at - back])
                 self._answered.append(self.messages[at - back].speaker)
             else:
                 self._parent.append(0)
-                self._thread.append(self.number + row if given is None else given[1])
+                own = self.number + row if given is None else given.thread
+                self._thread.append(own if given is None or back > at else self._thread[at - back])
                 self._answered.append(None)

@@ -7,7 +7,7 @@ and of P(r, j) where r is one of several drafts.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from towhom.crosstalk.arrays import NUMPY, Arrays, Weights
 from towhom.crosstalk.signals import ALONE, PAIRS
@@ -15,6 +15,8 @@ from towhom.crosstalk.structure import ALONE_AFTER, STRUCTURE
 from towhom.crosstalk.words import TOWERS
 
 _SAME_SPEAKER = PAIRS.index("same speaker")
+_SUMMED = 0.1
+"""What sums over the messages of a room are multiplied with, to be of the order of 1."""
 
 
 def shapes(state: int, says: int, hidden: int, second: int) -> dict[str, tuple[int, ...]]:
@@ -27,7 +29,6 @@ def shapes(state: int, says: int, hidden: int, second: int) -> dict[str, tuple[i
         "fit": (TOWERS,),
         "first.cell.w": (cells, hidden),
         "first.message.w": (alone, hidden),
-        "first.context.w": (cells, hidden),
         "first.answer.w": (says, hidden),
         "first.heard.w": (says, hidden),
         "first.b": (hidden,),
@@ -37,7 +38,10 @@ def shapes(state: int, says: int, hidden: int, second: int) -> dict[str, tuple[i
         "first.start.w": (alone + says + cells, hidden),
         "first.start.b": (hidden,),
         "first.start.out": (hidden,),
-        "first.response": (state,),
+        "first.draft.w": (2 * second + says + alone, hidden),
+        "first.draft.b": (hidden,),
+        "first.draft.out": (hidden,),
+        "first.draft.state": (state,),
         "second.cell.w": (after, hidden),
         "second.message.w": (alone_after, hidden),
         "second.b": (hidden,),
@@ -73,30 +77,53 @@ def cells_of(w: Weights, pairs: Any, fits: Any, xp: Arrays = NUMPY) -> Any:
     return xp.join([pairs, fits - mine, mine])
 
 
+class Energies(NamedTuple):
+    """What the first look makes of R messages."""
+
+    cells: Any
+    """(R, D) Of each message that may be answered."""
+    start: Any
+    """(R,) Of a start."""
+    draft: Any
+    """(R,) Of the message itself, whatever it answers: where it is one of several drafts."""
+
+
 def first_look(
-    w: Weights, cells: Any, messages: Any, answer: Any, heard: Any, places: Any, xp: Arrays = NUMPY
-) -> tuple[Any, Any]:
-    """(R, D), (R,) Energies of each message that may be answered, and of a start.
+    w: Weights,
+    cells: Any,
+    there: Any,
+    messages: Any,
+    drafts: tuple[Any, Any],
+    heard: Any,
+    places: Any,
+    xp: Arrays = NUMPY,
+) -> Energies:
+    """What each message may answer, and how well it fits into the room.
 
     Args:
         w: The weights.
         cells: (R, D, cells) See `cells_of`.
+        there: (R, D) 1 where there is such a message, else 0.
         messages: (R, `ALONE`)
-        answer: (R, S) What the messages say, as answers.
+        drafts: (R, H), (R, S) What the messages say: all of it, and what matters of it as answers.
         heard: (N, S) What those before them say, as something that is answered.
         places: (R, D) Which of them each cell is about.
         xp: Whose arrays these are.
     """
     rows, reach, width = cells.shape
+    state, answer = drafts
     hidden = (cells.reshape(-1, width) @ w["first.cell.w"]).reshape(rows, reach, -1)
-    context = xp.most(cells)  # whether a draft fits at all is not for one message to say
-    alone = messages @ w["first.message.w"] + context @ w["first.context.w"]
-    alone = alone + answer @ w["first.answer.w"] + w["first.b"]
+    alone = messages @ w["first.message.w"] + answer @ w["first.answer.w"] + w["first.b"]
     hidden = xp.relu(hidden + alone[:, None] + xp.take(heard @ w["first.heard.w"], places))
     second = xp.relu(xp.thin(hidden).reshape(rows * reach, -1) @ w["first.second.w"] + w["first.second.b"])
-    known = xp.join([messages, answer, context])
+    energies = (second @ w["first.out"]).reshape(rows, reach)
+    known = xp.join([messages, answer, xp.most(cells)])
     start = xp.relu(known @ w["first.start.w"] + w["first.start.b"]) @ w["first.start.out"]
-    return (second @ w["first.out"]).reshape(rows, reach), start
+    # Whether a draft fits into the room is for all its messages together to say.
+    second = second.reshape(rows, reach, -1) * there[..., None]
+    known = xp.thin(xp.join([second.sum(1) * _SUMMED, xp.most(second), messages, answer]))
+    draft = xp.relu(known @ w["first.draft.w"] + w["first.draft.b"]) @ w["first.draft.out"]
+    return Energies(energies, start, draft + state @ w["first.draft.state"])
 
 
 def second_look(w: Weights, cells: Any, messages: Any, there: Any, xp: Arrays = NUMPY) -> tuple[Any, Any]:

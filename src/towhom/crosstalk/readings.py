@@ -2,21 +2,33 @@
 
 A message is for who said what it answers; where its speaker goes on with an own line, for whom that line was.
 First the likeliest addressee is found, over all that they said; then, of what leads to them, the likeliest
-message.
+message. Who calls somebody may also take up what another said to them, as bots do on command.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from towhom.crosstalk.columns import Array
-from towhom.hearing.utterance import REACH
+from towhom.hearing.utterance import REACH, Utterance
 
 _LEAST = 1e-4
 """Cells less likely than this change nothing."""
+
+
+class Lead(NamedTuple):
+    """A message that may be answered; the last of all is a start."""
+
+    back: int
+    """How many messages before; 0 for a start."""
+    who: str | None
+    """To whom it leads: who said it, or whom an own line was for."""
+    names: tuple[str, ...]
+    """Whom it calls or mentions."""
+    likely: float
 
 
 class Reading(NamedTuple):
@@ -24,33 +36,55 @@ class Reading(NamedTuple):
 
     people: dict[str | None, float]
     """How likely it is for whom; None is nobody in particular."""
-    leads: list[tuple[int, str | None, float]]
-    """How many messages before, to whom that leads, and how likely it is; 0 before is a start."""
+    leads: list[Lead]
 
-    def best_link(self, addressee: str | None) -> tuple[int, float]:
-        """How far back, and how likely, is the likeliest message that leads to somebody; a start if none."""
-        found = [(likely, back) for back, who, likely in self.leads if who == addressee]
-        likely, back = max(found, default=(self.leads[-1][2], 0))
+    def best_link(self, addressee: str | None, *, called: bool = False) -> tuple[int, float]:
+        """How far back, and how likely, is the likeliest message that leads to somebody; a start if none.
+
+        Args:
+            addressee: Whom the message is for.
+            called: Whether it calls them. Then it may also take up what another said to them.
+        """
+        found = [
+            (lead.likely, lead.back)
+            for lead in self.leads
+            if lead.who == addressee or (called and addressee in lead.names)
+        ]
+        likely, back = max(found, default=(self.leads[-1].likely, 0))
         return back, likely
 
 
-def read(likely: Array, speaker: str, earlier: Sequence[str], meant: Sequence[str | None]) -> Reading:
+class Said(Protocol):
+    """A message before it, and who it was for."""
+
+    @property
+    def utterance(self) -> Utterance:
+        """As it was heard."""
+
+    @property
+    def addressee(self) -> str | None:
+        """None is nobody in particular."""
+
+
+def read(likely: Array, speaker: str, before: Sequence[Said]) -> Reading:
     """What is made of one message.
 
     Args:
         likely: (`REACH` + 1,) How likely each message before it is answered, the latest first; last, none.
         speaker: Who says it.
-        earlier: Who said those before it, the latest last.
-        meant: Whom those were for.
+        before: Those before it, the latest last.
     """
-    people: dict[str | None, float] = {None: float(likely[REACH])}
-    leads: list[tuple[int, str | None, float]] = []
-    for column in np.flatnonzero(likely[:REACH] > _LEAST).tolist():
-        by, probability = earlier[-1 - column], float(likely[column])
-        who = meant[-1 - column] if by == speaker else by
+    start = float(likely[REACH])
+    people: dict[str | None, float] = {None: start}
+    leads: list[Lead] = []
+    columns = np.flatnonzero(likely[:REACH] > _LEAST)
+    for column, probability in zip(columns.tolist(), likely[columns].tolist(), strict=True):
+        earlier = before[-1 - column]
+        said = earlier.utterance
+        who = earlier.addressee if said.speaker == speaker else said.speaker
         people[who] = people.get(who, 0.0) + probability
-        leads.append((column + 1, who, probability))
-    leads.append((0, None, float(likely[REACH])))
+        leads.append(Lead(column + 1, who, (*said.addressees, *said.mentions), probability))
+    leads.append(Lead(0, None, (), start))
     return Reading(people, leads)
 
 

@@ -68,7 +68,7 @@ def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = N
     known = (places >= first) & (places <= last)
     ends = xp.take(vectors, np.append(tokens, 0)[np.where(known, places, len(tokens))])
     ends = ends * xp.like(known[..., None], vectors)
-    ends = xp.relu(ends.reshape(len(places), -1) @ w["words.ends.w"] + w["words.ends.b"])
+    ends = xp.relu(ends.reshape(len(places), 3 * vectors.shape[1]) @ w["words.ends.w"] + w["words.ends.b"])
     state = xp.relu(xp.thin(xp.join([bag, ends])) @ w["words.state.w"] + w["words.state.b"])
     answers, heard = (
         _unit(state @ w[f"words.{side}.w"] + w[f"words.{side}.b"], xp) for side in ("answers", "heard")
@@ -77,5 +77,5 @@ def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = N
 
 
 def _unit(x: Any, xp: Arrays) -> Any:
-    towers = x.reshape(len(x), TOWERS, -1)
+    towers = x.reshape(len(x), TOWERS, x.shape[1] // TOWERS)
     return towers / (xp.norm(towers) + 1e-6)

@@ -27,6 +27,7 @@ def evaluate(
     candidates: int,
     rule: Rule | None = None,
     words: NDArray[np.int32] | None = None,
+    every: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Outcomes:
     """What a system does with every sample of a split, by the protocol.
@@ -39,12 +40,13 @@ def evaluate(
         candidates: C, how many responses it chooses from.
         rule: How it chooses, if not in its own way.
         words: The system's id for every word of the corpus, if it has words of its own.
+        every: Of so many samples one is taken.
         progress: Called with the samples done and all of them.
 
     Raises:
         CorpusError: The corpus has no such candidates, or the split no samples.
     """
-    samples = samples_to_measure(corpus, split, candidates)
+    samples = samples_to_measure(corpus, split, candidates)[::every]
     batcher = selector.batcher(corpus, context=context, candidates=candidates, words=words)
     parts = []
     for start in range(0, len(samples), _BATCH):

@@ -99,10 +99,7 @@ def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
         "corpus": plan.corpus.manifest["hash"],
     }
     if entry(row.system).neural:
-        identity |= {
-            "settings": entry(row.system).training or plan.settings,
-            "vectors": dict(plan.vectors.source),
-        }
+        identity |= {"settings": plan.settings, "vectors": dict(plan.vectors.source)}
     plain: dict[str, Any] = json.loads(json.dumps(identity))
     return plain
 
@@ -110,9 +107,10 @@ def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
 def model_of(row: Row, plan: Plan, *, seed: int) -> tuple[Path, TrainingConfig]:
     """Where the model of a neural row is, and how it is trained."""
     system = _SAME_MODEL.get(row.system, row.system)
-    settings = {"candidates": row.candidates, **(entry(system).training or plan.settings)}
-    config = TrainingConfig(system=system, context=row.context, seed=seed, **settings)
-    return plan.models / f"{Row(system, row.context, config.candidates).name}-s{seed}", config
+    config = TrainingConfig(
+        system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
+    )
+    return plan.models / f"{Row(system, row.context, row.candidates).name}-s{seed}", config
 
 
 def _selector(

@@ -78,8 +78,6 @@ class Ear:
         """The next message that is said; its speaker is known from now on."""
         person = self.people.hear(message.speaker, name=message.name, bot=message.bot)
         utterance = self.imagine(message)
-        utterance.own = self._since(self._spoke, person.id)
-        utterance.called = self._since(self._called, person.id)
         if utterance.language is not None:
             self._languages[utterance.language] += 1
             if self._languages.total() > _LANGUAGES:
@@ -116,6 +114,8 @@ class Ear:
             message.id,
             message.reply_to,
             message.kind,
+            own=self._since(self._spoke, speaker),
+            called=self._since(self._called, speaker),
             language=heard.language,
         )
         self.read(utterance)
@@ -147,16 +147,15 @@ class Ear:
         ):
             setattr(utterance, name, getattr(new, name))
 
-    def meet(self, newcomer: str, earlier: Iterable[Utterance]) -> list[Utterance]:
-        """Hear again what named somebody in front before they were known; returns what has changed."""
+    def naming(self, newcomer: str, earlier: Iterable[Utterance]) -> list[Utterance]:
+        """What named somebody in front before they were known; it is to be heard again."""
         name = normalized(self.people.name_of(newcomer))
-        changed = []
-        for utterance in earlier:
-            start = utterance.text[: len(name) + 2].lstrip(" @")
-            if utterance.addressee is None and normalized(start).startswith(name):
-                self.rehear(utterance, utterance.text)
-                changed.append(utterance)
-        return changed
+        return [
+            utterance
+            for utterance in earlier
+            if utterance.addressee is None
+            and normalized(utterance.text[: len(name) + 2].lstrip(" @")).startswith(name)
+        ]
 
     def rename(self, old: str, new: str) -> bool:
         """Somebody is called differently from now on; returns whether that could be."""

@@ -114,7 +114,7 @@ class People:
 
     def only_other(self, speaker: str) -> str | None:
         """Whoever was introduced, if nobody but they and the speaker is known."""
-        if len(self._people) != 2 or speaker not in self._people:
+        if len(self._people) + (speaker not in self._people) != 2:
             return None
         other = next((person for person in self._people.values() if person.id != speaker), None)
         return other.id if other is not None and other.introduced and other.here else None

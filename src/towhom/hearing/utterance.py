@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,6 +125,10 @@ class Utterance:
             LookupError, TypeError, ValueError: It did not.
         """
         own, called = (whole_of(state[name], below=REACH + 1) for name in ("own", "called"))
+        if len(state["pieces"]) != len(state["weights"]):
+            raise ValueError("pieces and their weights differ")
+        if state["time"] is not None:
+            datetime.fromtimestamp(float(state["time"]), UTC)  # a time that there is
         everybody, stranger, asks, gone = (
             flag_of(state[name]) for name in ("everybody", "stranger", "asks", "gone")
         )

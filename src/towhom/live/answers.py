@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from towhom.chat import Message
+from towhom.threads import Placed
 
 
 class How(StrEnum):
@@ -35,9 +36,9 @@ class Addressee:
     """Somebody who may be meant.
 
     Args:
-        name: What people call them; None for nobody in particular. probability: How likely they are meant.
-        Several people may be meant at once, so those of a message need
-            not add up to 1.
+        name: What people call them; None for nobody in particular.
+        probability: How likely they are meant. Several people may be meant at once, so those of a message
+            need not add up to 1.
         id: Their identifier, which is the name where the chat has no others; None for nobody in particular.
     """
 
@@ -56,13 +57,15 @@ class Observation:
         how: Whether the message says it outright.
         reason: Why the first is first, for people.
         audience: Whether it is for somebody, everybody, or nobody in particular.
+        placed: What it answers, and its conversation.
     """
 
     message: Message
     addressees: tuple[Addressee, ...]
     how: How
     reason: str
-    audience: Audience = Audience.UNKNOWN
+    audience: Audience
+    placed: Placed
 
     @property
     def addressee(self) -> str | None:

@@ -4,41 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from towhom.hearing.manners import REASONS
+import numpy as np
+
+from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.utterance import CALLED, Utterance
-from towhom.live.addressees import CANDIDATE_FEATURES, Features
-from towhom.live.answers import Addressee
+from towhom.live.channel import Turn
 
-_PLACES = {name: place for place, name in enumerate(CANDIDATE_FEATURES)}
+_TELLING = 0.6
+"""Pieces with less weight than this are in every other message."""
 
 
-def reason_for(said: Utterance, chosen: Addressee, found: Features, name_of: Callable[[str], str]) -> str:
-    """The plainest thing that speaks for whoever was chosen."""
-    me, who = name_of(said.speaker), chosen.name
-    if who is None or chosen.id is None:
+def reason_for(turn: Turn, name_of: Callable[[str], str]) -> str:
+    """The plainest thing that speaks for whoever was chosen.
+
+    Args:
+        turn: The message, and what was made of it.
+        name_of: What people are called.
+    """
+    said, chosen = turn.utterance, turn.addressee
+    me = name_of(said.speaker)
+    if chosen is None:
         if said.everybody:
             return f"{me} speaks to everybody"
-        if not found.names:
+        if turn.alone:
             return "nobody else is there"
         return f"{me} asks the room" if said.asks else f"nothing ties it to anybody {me} talks with"
-    call = next((call for call in said.calls if call.who == chosen.id and call.sure >= CALLED), None)
-    if call is not None:
+    who = name_of(chosen)
+    call = next((call for call in said.calls if call.who == chosen), None)
+    if call is not None and call.sure >= CALLED:
         return REASONS[call.manner].format(me=me, who=who)
-    row = found.candidates[found.names.index(chosen.id)]
-
-    def has(name: str, least: float = 0.5) -> bool:
-        return bool(row[_PLACES[name]] >= least)
-
+    if call is not None and call.manner is not Manner.ABOUT:
+        return f"{me} mentions {who}"
+    before = turn.answered
+    if before is None:
+        return f"{who} is the only other one there"
+    if before.speaker == said.speaker:
+        seemed = "was" if before.addressee == chosen else "seemed to be"
+        return f"{me} goes on: the message before {seemed} to {who}"
     reasons = (
-        (has("mentioned") and not has("talked about"), f"{me} mentions {who}"),
-        (has("last message names me"), f"{who} had just addressed {me}"),
-        (has("my last message names them"), f"{me} goes on: the message before was to {who}"),
-        (has("my last message meant them"), f"{me} goes on: the message before seemed to be to {who}"),
-        (has("last message meant me"), f"{who} seemed to talk to {me}"),
-        (has("named me"), f"{who} has addressed {me}"),
-        (has("in common", 0.4), f"it has words in common with what {who} said"),
-        (has("last message asks"), f"{who} has asked something"),
-        (has("previous speaker"), f"{who} spoke just before"),
-        (len(found.names) == 1, f"{who} is the only other one there"),
+        (before.addressee == said.speaker, f"{who} had just addressed {me}"),
+        (_in_common(said, before), f"it has words in common with what {who} said"),
+        (turn.answered_to == said.speaker, f"{who} seemed to talk to {me}"),
+        (before.asks, f"{who} has asked something"),
+        (turn.back == 1, f"{who} spoke just before"),
     )
     return next((text for holds, text in reasons if holds), f"it fits best what {who} said")
+
+
+def _in_common(one: Utterance, other: Utterance) -> bool:
+    """Whether two messages share something that tells."""
+    telling = one.pieces[one.weights >= _TELLING]
+    return bool(np.isin(telling, other.pieces).any())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -12,43 +11,27 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from towhom.batching import Questions
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
 from towhom.files import atomic_file
-from towhom.hearing.ear import Ear
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.people import People
 from towhom.hearing.spelling import shown_name
-from towhom.hearing.utterance import CALLED, LONGEST, NO_TOKENS, SPOKEN, Utterance
-from towhom.live.addressees import REACH, Features, ModelScores, Turn, features
+from towhom.hearing.utterance import CALLED, LONGEST, Utterance
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
-from towhom.live.questions import (
-    allowed_pairs,
-    embeddings_of,
-    likeness_by_letters,
-    make_question,
-    offsets_of,
-)
+from towhom.live.channel import CHUNK, Channel, Line, Turn
+from towhom.live.drafts import weigh
 from towhom.live.reasons import reason_for
+from towhom.threads import Placed
 
 if TYPE_CHECKING:
     from towhom.live.model import Model
 
-FORMAT, VERSION = "towhom-session", 2
+FORMAT, VERSION = "towhom-session", 3
 _UNREADABLE = (
     OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError
 )  # fmt: skip
 """What comes of reading a damaged state."""
-_KEPT = 0.05
-"""Probabilities below this are not remembered."""
-_SILENT = 20
-"""Of more people than this who were introduced and are silent, nobody is meant unless they are named."""
-_LARGEST = 50.0
-"""Scores are cut off there, within what `exp` can take; those of a trained model are far from it."""
 
 
 class Session:
@@ -63,21 +46,20 @@ class Session:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._ear = Ear(model.lexicon)
-        self._past: deque[Turn] = deque(maxlen=max(REACH, model.context))
+        self._channel = Channel(model.mind, model.lexicon)
         self._last: Observation | None = None
         self._lock = RLock()
 
     @property
     def people(self) -> People:
         """Who is there."""
-        return self._ear.people
+        return self._channel.people
 
     @property
     def history(self) -> list[Message]:
         """The messages that are remembered, the latest last, with names, and whom each is most likely for."""
         with self._lock:
-            return [self._remembered(turn) for turn in self._past]
+            return [self._remembered(turn) for turn in self._channel.turns if not turn.utterance.gone]
 
     def introduce(
         self,
@@ -100,36 +82,23 @@ class Session:
             self.people.introduce(str(id), name=name, aliases=aliases, bot=bot, here=here)
 
     def observe(self, message: Message) -> Observation:
-        """Take the next message; says who it is for.
+        """Take the next message; says who it is for, and what it answers.
 
         `Kind.RENAME`, `Kind.EDIT` and `Kind.DELETE` change what is known. Other lines that are no message
         (somebody joins) change nothing, and are for nobody.
         """
+        return self.observe_all([message])[0]
+
+    def observe_all(self, messages: Sequence[Message]) -> list[Observation]:
+        """Take the next messages, each as if the later ones were not there: `observe`, only faster."""
         with self._lock:
-            if message.kind is Kind.RENAME:
-                if not self._ear.rename(message.speaker, message.text):
-                    return _no_message(message, "nobody of that name is known, or the new name is none")
-                old, new = shown_name(message.speaker), shown_name(message.text)
-                return _no_message(message, f"{old} is called {new} from now on")
-            if message.kind is Kind.EDIT:
-                return self._edit(message)
-            if message.kind is Kind.DELETE:
-                return self._delete(message)
-            if message.kind not in SPOKEN:
-                return _no_message(message, "it is not a message")
-            known = self.people.get(message.speaker)
-            turn = Turn.of(self._ear.hear(message))
-            if known is None or not known.spoken:
-                self._meet(turn.utterance.speaker)
-            self._last = self._judge(message, turn, list(self._past))
-            self._remember(turn)
-            return self._last
+            chunks = (messages[start : start + CHUNK] for start in range(0, len(messages), CHUNK))
+            return [self._observed(line) for chunk in chunks for line in self._channel.take(chunk)]
 
     def rank_addressees(self, speaker: str, text: str) -> tuple[Addressee, ...]:
         """Whom it would be for if somebody said it now, the likeliest first. Nothing is remembered."""
         with self._lock:
-            turn = Turn.of(self._ear.imagine(Message(self._id(speaker), text)))
-            return self._ranked(turn, *self._addressees(turn, list(self._past)))
+            return self._ranked(self._channel.imagine(Message(self._id(speaker), text)))
 
     def is_for(self, name: str | int, *, threshold: float = 0.5) -> Verdict:
         """Whether the last message is for somebody. Several people may be meant at once.
@@ -141,7 +110,8 @@ class Session:
         """
         with self._lock:
             if self._last is None:
-                reason = "the last message was taken back" if self._past else "nothing has been said yet"
+                taken_back = bool(self._channel.turns)
+                reason = "the last message was taken back" if taken_back else "nothing has been said yet"
                 return Verdict(False, 0.0, reason)
             person = self.people.find(str(name))
             id = str(name) if person is None else person.id
@@ -165,35 +135,16 @@ class Session:
         if isinstance(candidates, str) or not candidates:
             raise SessionError("there is no candidate to select from; give a list of one or more")
         with self._lock:
-            questions, turns, ids, to = self.question(responder, candidates)
-            allowed = allowed_pairs(turns[: -len(candidates)], ids, to)
-            letters = likeness_by_letters(turns[: -len(candidates)], turns[-len(candidates) :], ids)
-            names = [self.people.name_of(id) for id in ids]
-            # Before another thread goes on, and they leave the context.
-            embeddings = embeddings_of(turns)
-        scores = self.model.runtime.score_encoded(questions, embeddings)
-        pairs = self.model.pair_probabilities(scores, allowed, letters)
-        found = [
-            Selection(
-                name if row else None, candidates[place], place, float(pairs[row, place]), id if row else None
-            )
-            for row, (id, name) in enumerate(zip(ids, names, strict=True))
-            for place in range(len(candidates))
-            if pairs[row, place] >= 0
-        ]
+            pairs = weigh(self._channel, self._id(responder), candidates)
+            found = [
+                Selection(
+                    None if pair.to is None else self.people.name_of(pair.to),
+                    candidates[pair.draft], pair.draft, pair.likely, pair.to,
+                )
+                for pair in pairs
+            ]  # fmt: skip
         # Sorted by probability; what is said first breaks ties, so that the same question has one answer.
         return sorted(found, key=lambda each: -each.probability)
-
-    def question(
-        self, responder: str, candidates: Sequence[str]
-    ) -> tuple[Questions, list[Turn], list[str], list[str | None]]:
-        """What `select` asks the model; the messages in it, the people, and whom each candidate calls."""
-        with self._lock:
-            id = self._id(responder)
-            drafts = [Turn.of(self._ear.imagine(Message(id, text))) for text in candidates]
-            self._encode(drafts)
-            to = [draft.utterance.addressee for draft in drafts]
-            return *self._ask(id, drafts, self._past, to), to
 
     def closest_names(self, name: str) -> list[str]:
         """Names of the channel that are like a given one, for error messages."""
@@ -243,7 +194,7 @@ class Session:
         except _UNREADABLE as error:
             raise SessionError(f"the state cannot be read ({error!r})") from error
         with self._lock:
-            self._ear, self._past, self._last = fresh._ear, fresh._past, fresh._last
+            self._channel, self._last = fresh._channel, fresh._last
 
     # -- inside
 
@@ -254,9 +205,7 @@ class Session:
 
     def _remembered(self, turn: Turn) -> Message:
         """A message as it is remembered, with names."""
-        said = turn.utterance
-        likeliest = max(turn.meant, key=turn.meant.__getitem__, default=None)
-        to = likeliest if said.addressee is None else said.addressee
+        said, to = turn.utterance, turn.addressee
         time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
         return Message(
             self.people.name_of(said.speaker), said.text, None if to is None else self.people.name_of(to),
@@ -265,7 +214,7 @@ class Session:
 
     def _reason(self, id: str, last: Observation) -> str:
         """Why the last message is for somebody, or is not."""
-        said = self._past[-1].utterance
+        said = self._channel.turns[-1].utterance
         call = next((call for call in said.calls if call.who == id), None)
         if call is not None and call.manner is not Manner.INSIDE:
             return REASONS[call.manner].format(
@@ -273,169 +222,91 @@ class Session:
             )
         return last.reason
 
-    def _encode(self, turns: list[Turn]) -> None:
-        """Give messages their embeddings, all at once; those that have one keep it."""
-        new = [turn for turn in turns if turn.embedding is None]
-        if new:
-            tokens = np.concatenate([turn.utterance.tokens for turn in new])
-            embeddings = self.model.runtime.encode_utterances(tokens, offsets_of(new))
-            for turn, embedding in zip(new, embeddings, strict=True):
-                turn.embedding = embedding.copy()  # not a view: it would keep all the others alive
+    def _observed(self, line: Line) -> Observation:
+        """What is to be said of a line."""
+        message, number, turn, renamed = line
+        if message.kind is Kind.RENAME:
+            if not renamed:
+                return _no_message(line, "nobody of that name is known, or the new name is none")
+            old, new = shown_name(message.speaker), shown_name(message.text)
+            return _no_message(line, f"{old} is called {new} from now on")
+        if message.kind is Kind.DELETE:
+            if turn is None:
+                return _no_message(line, "the message that it takes back is not remembered")
+            if turn is self._channel.turns[-1]:
+                self._last = None
+            return _no_message(line, "a message was taken back")
+        if turn is None:
+            edit = message.kind is Kind.EDIT
+            reason = "the message that it changes is not remembered" if edit else "it is not a message"
+            return _no_message(line, reason)
+        placed = Placed(message, number, (turn.answers,), turn.thread, turn.likely)
+        if message.kind is Kind.EDIT:
+            said = turn.utterance
+            message = replace(message, speaker=said.speaker, addressee=None, reply_to=said.reply_to)
+            placed = Placed(line.message, number, (number,), number, 1.0)
+        observation = self._judged(message, turn, placed)
+        if turn is self._channel.turns[-1]:
+            self._last = observation
+        return observation
 
-    def _judge(self, message: Message, turn: Turn, past: list[Turn]) -> Observation:
-        """Who a message is for, given those before it."""
-        found, probabilities = self._addressees(turn, past)
-        turn.meant = {
-            id: float(p) for id, p in zip((*found.names, None), probabilities, strict=True) if p >= _KEPT
-        }
+    def _judged(self, message: Message, turn: Turn, placed: Placed) -> Observation:
         said, text = turn.utterance, message.text
         if text.endswith(said.text) or len(text) > len(said.text):
             # What was cut off in front; a long message is kept in part, and shown in whole.
             text = text[max(len(text[:LONGEST]) - len(said.text), 0) :]
-        message = replace(
-            message, text=text, addressee=message.addressee if said.addressee is None else said.addressee
-        )
-        ranked = self._ranked(turn, found, probabilities)
+        to = message.addressee if said.addressee is None else said.addressee
+        message = replace(message, text=text, addressee=to, name=self.people.name_of(said.speaker))
+        ranked = self._ranked(turn)
         how = How.NAMED if said.addressee is not None else How.INFERRED
-        reason = reason_for(said, ranked[0], found, self.people.name_of)
-        return Observation(message, ranked, how, reason, _audience(said, ranked))
+        reason = reason_for(turn, self.people.name_of)
+        return Observation(message, ranked, how, reason, _audience(said, ranked), placed)
 
-    def _remember(self, turn: Turn) -> None:
-        self._past.append(turn)
-        if len(self._past) > self.model.context:  # it has left the context
-            left = self._past[-1 - self.model.context]
-            left.embedding = None
-            left.utterance.tokens, left.utterance.names = NO_TOKENS, ()
-
-    def _meet(self, newcomer: str) -> None:
-        """Somebody speaks for the first time: those who called them before they did addressed them."""
-        changed = self._ear.meet(newcomer, [turn.utterance for turn in self._past])
-        self._refresh(changed)
-
-    def _refresh(self, changed: list[Utterance]) -> None:
-        for turn in self._past:
-            if any(turn.utterance is each for each in changed):
-                turn.embedding, turn.pieces = None, Turn.of(turn.utterance).pieces
-
-    def _find(self, id: str | None) -> int | None:
-        """Where a message is that is remembered."""
-        places = (place for place in range(len(self._past) - 1, -1, -1))
-        return next((at for at in places if id is not None and self._past[at].utterance.id == id), None)
-
-    def _edit(self, message: Message) -> Observation:
-        """A message says something else from now on; who it is for is judged anew."""
-        at = self._find(message.id)
-        if at is None:
-            return _no_message(message, "the message that it changes is not remembered")
-        turn = self._past[at]
-        said = turn.utterance
-        self._ear.rehear(said, message.text, message.mentions)
-        self._refresh([said])
-        past = list(self._past)[:at]
-        changed = replace(message, speaker=said.speaker, addressee=None, reply_to=said.reply_to)
-        observation = self._judge(changed, turn, past)
-        if at == len(self._past) - 1:
-            self._last = observation
-        return observation
-
-    def _delete(self, message: Message) -> Observation:
-        """A message was taken back: nothing can answer it, or go on with it."""
-        at = self._find(message.id)
-        if at is None:
-            return _no_message(message, "the message that it takes back is not remembered")
-        if at == len(self._past) - 1:
-            self._last = None
-        del self._past[at]
-        return _no_message(message, "a message was taken back")
-
-    def _ask(
-        self, responder: str, drafts: list[Turn], past: Iterable[Turn], others: Sequence[str | None] = ()
-    ) -> tuple[Questions, list[Turn], list[str]]:
-        context, letters = self._context(past), self.model.runtime.letters
-        return make_question(responder, drafts, context, self.people, letters=letters, others=others)
-
-    def _context(self, past: Iterable[Turn]) -> list[Turn]:
-        """The messages that the model sees, the latest last."""
-        context = list(past)[-self.model.context :]
-        for turn in context:
-            if turn.embedding is None and not len(turn.utterance.tokens):
-                # It had left the context, and is back: a later one was taken back, or it was changed.
-                self._ear.read(turn.utterance)
-        self._encode(context)
-        return context
-
-    def _addressees(self, turn: Turn, past: list[Turn]) -> tuple[Features, NDArray[np.float64]]:
-        """Everybody who may be meant by a message, given those before it, and how likely each is."""
-        self._encode([turn])
-        speaker = turn.utterance.speaker
-        questions, turns, ids = self._ask(speaker, [turn], past)
-        before, given = self.model.runtime.addressee_scores(questions, embeddings_of(turns))
-        before, given = before.clip(-_LARGEST, _LARGEST), given.clip(-_LARGEST, _LARGEST)
-        model = dict(zip(ids[1:], map(ModelScores, before[1:].tolist(), given[1:].tolist()), strict=True))
-        introduced = [person.id for person in self.people.introduced]
-        silent = introduced if len(introduced) <= _SILENT else ()
-        found = features(past, turn, model=model, others=silent)
-        return found, self.model.rank(found, turn, model, only_other=self.people.only_other(speaker))
-
-    def _ranked(
-        self, turn: Turn, found: Features, probabilities: NDArray[np.float64]
-    ) -> tuple[Addressee, ...]:
+    def _ranked(self, turn: Turn) -> tuple[Addressee, ...]:
         """Everybody who may be meant, the likeliest first; who is called comes before all others."""
-        called = turn.utterance.addressees
+        name_of = self.people.name_of
         every = [
-            Addressee(None if id is None else self.people.name_of(id), float(p), id)
-            for id, p in zip((*found.names, None), probabilities, strict=True)
+            Addressee(None if id is None else name_of(id), likely, id) for id, likely in turn.people.items()
         ]
-        order: dict[str | None, int] = {id: place for place, id in enumerate(called)}
+        order: dict[str | None, int] = {id: place for place, id in enumerate(turn.utterance.addressees)}
         every.sort(key=lambda each: (order.get(each.id, len(order)), -each.probability))
         return tuple(every)
 
     def _state(self) -> dict[str, Any]:
+        last = self._last
         return {
             "format": FORMAT,
             "version": VERSION,
-            "vocabulary": self.model.lexicon.fingerprint,
-            "ear": self._ear.state(),
-            "messages": [
-                {**turn.utterance.state(), "meant": list(turn.meant.items())} for turn in self._past
-            ],
+            "channel": self._channel.state(),
             "last": None
-            if self._last is None
+            if last is None
             else {
-                "addressees": [[each.name, each.probability, each.id] for each in self._last.addressees],
-                "how": self._last.how.value,
-                "reason": self._last.reason,
-                "audience": self._last.audience.value,
+                "addressees": [[each.name, each.probability, each.id] for each in last.addressees],
+                "how": last.how.value,
+                "reason": last.reason,
+                "audience": last.audience.value,
             },
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._ear.resume(state["ear"])
-        same_words = state["vocabulary"] == self.model.lexicon.fingerprint
-        first = len(state["messages"]) - self.model.context
-        for place, each in enumerate(state["messages"]):
-            said = Utterance.of(each)
-            if not same_words:
-                self._ear.read(said)
-            turn = Turn.of(said)
-            if place < first:
-                said.tokens, said.names = NO_TOKENS, ()
-            turn.meant = {_text_or_none(id): float(p) for id, p in each["meant"]}
-            self._past.append(turn)
-        self._encode(list(self._past)[max(first, 0) :])
+        self._channel.resume(state["channel"])
         if state["last"] is not None:
-            last, said = state["last"], self._past[-1].utterance
+            last, turn = state["last"], self._channel.turns[-1]
+            said = turn.utterance
+            message = Message(said.speaker, said.text, said.addressee, id=said.id, reply_to=said.reply_to)
             self._last = Observation(
-                Message(said.speaker, said.text, said.addressee, id=said.id, reply_to=said.reply_to),
+                message,
                 tuple(Addressee(name, float(p), id) for name, p, id in last["addressees"]),
                 How(last["how"]),
                 str(last["reason"]),
                 Audience(last["audience"]),
+                Placed(message, turn.line, (turn.answers,), turn.thread, turn.likely),
             )
 
 
-def _no_message(message: Message, reason: str) -> Observation:
-    return Observation(message, (Addressee(None, 1.0),), How.INFERRED, reason, Audience.NOBODY)
+def _no_message(line: Line, reason: str) -> Observation:
+    placed = Placed(line.message, line.number, (line.number,), line.number, 1.0)
+    return Observation(line.message, (Addressee(None, 1.0),), How.INFERRED, reason, Audience.NOBODY, placed)
 
 
 def _audience(said: Utterance, ranked: tuple[Addressee, ...]) -> Audience:
@@ -446,9 +317,3 @@ def _audience(said: Utterance, ranked: tuple[Addressee, ...]) -> Audience:
     if ranked[0].probability < CALLED:
         return Audience.UNKNOWN
     return Audience.NOBODY if ranked[0].id is None else Audience.SOMEBODY
-
-
-def _text_or_none(value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"expected a text, found {value!r}")
-    return value

@@ -24,8 +24,6 @@ class Selector(ABC):
     """Whether it prefers anything; if not, its accuracy is the chance of being right."""
     max_words: int | None = 20
     """How many words of an utterance it wants to see."""
-    letters: ClassVar[bool] = False
-    """Whether it wants to see what words are made of, and who is named."""
 
     @abstractmethod
     def score_many(self, questions: Questions) -> Scores:
@@ -41,7 +39,6 @@ class Selector(ABC):
             candidates=candidates,
             max_words=self.max_words,
             words=words,
-            letters=self.letters,
         )
 
 

@@ -25,20 +25,7 @@ class Entry:
     rule: Rule | None = None
     """How it chooses, if not in its own way."""
     neural: bool = True
-    training: dict[str, Any] = field(default_factory=dict)
-    """How it is trained, if not like the others."""
 
-
-_CROSSTALK = {
-    "candidates": 10,
-    "false": 9,
-    "drawn": "document",
-    "batch": 64,
-    "learning_rate": 0.002,
-    "schedule": "linear",
-    "epochs": 4,
-    "settings": {},
-}
 
 SYSTEMS = {
     "chance": Entry("chance:Chance", "Chance", neural=False),
@@ -51,9 +38,8 @@ SYSTEMS = {
     "sirnn-log": Entry("sirnn:SIRNN", "SI-RNN, joint in logarithms", rule=Rule.JOINT_LOG),
     "sirnn-shared": Entry("sirnn:SIRNN", "SI-RNN w/ shared IGRUs", {"shared": True}),
     "sirnn-separate": Entry("sirnn:SIRNN", "SI-RNN w/o joint selection", {"joint": False}),
-    "crosstalk": Entry("crosstalk:Crosstalk", "Crosstalk", training=_CROSSTALK),
 }
-"""The rows of the paper's Table 3, its footnote, and our own."""
+"""The rows of the paper's Table 3, and its footnote."""
 
 
 def entry(name: str) -> Entry:
@@ -85,8 +71,8 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
     """The configuration of a neural system: the system's own settings, and some more.
 
     Raises:
-        ConfigError: A setting is unknown, of the wrong type, not positive (or no share), or that of another
-            system; all of them are named.
+        ConfigError: A setting is unknown, of the wrong type, not positive, or that of another system; all of
+            them are named.
     """
     if not entry(name).neural:
         raise ConfigError(f"{name} is no trained system; it has no settings")
@@ -101,9 +87,6 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
             problems.append(f"{key} must be {known[key]}, is {value!r}")
         elif key in own and own[key] != value:
             problems.append(f"{key} is {own[key]} in {name}, not {value}")
-        elif key in configs.SHARES:
-            if not 0 <= value < 1:
-                problems.append(f"{key} must be at least 0 and less than 1, is {value}")
         elif type(value) is not bool and not value > 0:
             problems.append(f"{key} must be positive, is {value}")
     if problems:

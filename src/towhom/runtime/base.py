@@ -44,23 +44,6 @@ class NumpySelector(Selector):
     def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
         """Probabilities for a batch of questions, where the (U, H) embeddings of the utterances are known."""
 
-    @abstractmethod
-    def addressee_scores(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
-        """(P,), (P,) Logarithmic scores of the participants of one question that has one candidate.
-
-        Without the candidate in view, if the system has such scores, and with it.
-        """
-
-    def embedding(self, utterance: Array) -> Array:
-        """(..., H') What others may want to know of an encoded utterance."""
-        return utterance
-
-    def sides(self, utterances: Array) -> tuple[Array, Array]:
-        """(U, K, D), (U, K, D) Utterances as what is answered and as answers: K products say how they fit."""
-        length = np.sqrt((utterances * utterances).sum(axis=1, keepdims=True))
-        alike = (utterances / np.maximum(length, np.float32(1e-6)))[:, None]
-        return alike, alike
-
     def score_many(self, questions: Questions) -> Scores:
         """Probabilities for a batch of questions."""
         return self.score_encoded(questions, self.encode_utterances(questions.tokens, questions.offsets))

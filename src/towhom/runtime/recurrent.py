@@ -76,12 +76,6 @@ class RecurrentSelector(NumpySelector):
             None if logits.response_given is None else _probability(logits.response_given),
         )
 
-    def addressee_scores(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
-        """(P,), (P,) Of the two heads for addressees; if there is one only, it counts for both."""
-        logits = self.logits(questions, utterances)
-        before = logits.addressee[0]
-        return before, before if logits.addressee_given is None else logits.addressee_given[0, 0]
-
     def logits(self, questions: Questions, utterances: Array) -> Logits:
         """Scores before the sigmoid, those of participants who are not there included."""
         speakers, context = self.encode(questions, utterances)

@@ -9,7 +9,6 @@ from typing import Any
 from towhom.chat import Message
 from towhom.hearing.words import asks
 from towhom.live import Model, Observation, Session
-from towhom.threads import Placed, Threader
 
 _SHOWN = 10
 _DIGITS = 6
@@ -32,8 +31,9 @@ def record_of(message: Message) -> dict[str, Any]:
     }
 
 
-def observation(seen: Observation, place: Placed) -> dict[str, Any]:
+def observation(seen: Observation) -> dict[str, Any]:
     """Who a message is for, and what it answers."""
+    place = seen.placed
     # What was sent, not what an edit changes: that has a record of its own.
     shown = replace(place.message, text=seen.message.text, addressee=seen.message.addressee)
     return {
@@ -53,10 +53,10 @@ def observation(seen: Observation, place: Placed) -> dict[str, Any]:
     }
 
 
-def introduce(room: Session | Threader, people: Sequence[dict[str, Any]]) -> None:
+def introduce(session: Session, people: Sequence[dict[str, Any]]) -> None:
     """Make people known to a session who may not have spoken."""
     for person in people:
-        room.introduce(person["id"], *person["aliases"], name=person["name"], bot=person["bot"])
+        session.introduce(person["id"], *person["aliases"], name=person["name"], bot=person["bot"])
 
 
 def selections(session: Session, responder: str, candidates: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
+from towhom.chat import Message
 from towhom.errors import TowhomError
-from towhom.live import Model
+from towhom.live import Model, Session
 from towhom.readers.jsonl import message_from
 from towhom.serve.answers import introduce, placed, read_line, selections
 from towhom.serve.logs import LogText
-from towhom.serve.room import Room
+from towhom.serve.room import CHUNK, Room
 
 Job = Generator[None, None, Any]
 Item = TypeVar("Item")
@@ -60,7 +61,7 @@ class Jobs:
         for question in questions:
             session = self._model.session()
             introduce(session, question["people"])
-            yield from _resting(map(session.observe, map(message_from, question["messages"])))
+            yield from _resting(_observed(session, [message_from(each) for each in question["messages"]]))
             results.append(selections(session, question["responder"], question["candidates"]))
             yield
         return results
@@ -116,6 +117,13 @@ class Jobs:
         """Let a channel leave memory; returns what it takes to go on."""
         yield
         return json.dumps(self._rooms.pop(channel).state())
+
+
+def _observed(session: Session, messages: list[Message]) -> Iterator[None]:
+    """A session follows messages, some at a time."""
+    for start in range(0, len(messages), CHUNK):
+        session.observe_all(messages[start : start + CHUNK])
+        yield
 
 
 def _resting(items: Iterable[Item]) -> Generator[None, None, list[Item]]:

@@ -31,7 +31,6 @@ def main() -> None:
     with _own_output() as out:
         try:
             model = load(sys.argv[1] if len(sys.argv) > 1 else None)
-            model.threader()  # one that cannot do all is of no use here
         except TowhomError as error:
             _say(out, {"refused": str(error)})
             return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from towhom.chat import Message, seconds_since_1970
 from towhom.hearing.protocol import resolve_addressees
 from towhom.hearing.utterance import SPOKEN
-from towhom.threads.threader import Placed
+from towhom.threads.placed import Placed
 
 _RECENT = 5 * 60
 """Seconds: after a longer pause, a rule of thumb sees a new conversation."""

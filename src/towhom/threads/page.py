@@ -11,8 +11,8 @@ from importlib.resources import files
 from itertools import groupby
 
 from towhom.chat import Kind, Message, seconds_since_1970
+from towhom.threads.placed import Placed
 from towhom.threads.talks import Person, Said, Talk, gather
-from towhom.threads.threader import Placed
 
 _OPEN = 1000
 """Where there are more messages, conversations are closed at first, and the page is a table of contents."""

@@ -10,7 +10,7 @@ from datetime import date
 from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.hearing.utterance import SPOKEN
 from towhom.hearing.words import asks
-from towhom.threads.threader import Placed
+from towhom.threads.placed import Placed
 
 
 @dataclass(slots=True, eq=False)

@@ -7,7 +7,7 @@ the exchange of gradients (`accelerate launch -m towhom train ...`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -36,8 +36,6 @@ from towhom.training.config import TrainingConfig
 Start = WordVectors | SavedModel
 """What training starts from: vectors for words, or a model that has been trained already."""
 CHECKPOINT_SECONDS = 60.0
-WARM_UP = 100
-"""Batches in which a linear schedule rises."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,6 @@ def train(
     start: Start,
     out: str | Path,
     *,
-    teachers: Sequence[SavedModel] = (),
     watch: Watch | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     replace_model: bool = False,
@@ -77,11 +74,7 @@ def train(
     killed goes on where its last checkpoint is, `out` + ".checkpoint", and ends with the very weights that it
     would have ended with.
 
-    A model to start from keeps its words and all that was counted for it; what it learned is where learning
-    begins. What made it ready for sessions is gone: `towhom package` makes the new model ready.
-
-    Teachers are models of the same words, trained before. What they say on average tells more than the truth
-    alone: which other answers would have been nearly as good.
+    A model to start from keeps its words; what it learned is where learning begins.
 
     Returns:
         What `training.json` holds: settings, data, the course of the training, accuracy on dev.
@@ -89,15 +82,15 @@ def train(
     Raises:
         ConfigError: Settings are wrong; all of them are named. Or the folder holds a model of other data or
             settings, and `replace_model` is not set. Or the model to start from is another system, or has
-            other settings. Or a teacher reads something else than the model.
+            other settings.
         CorpusError: The corpus lacks what training needs.
         TrainingError: The loss is not a number any more; the last good checkpoint is kept.
     """
     out = Path(out)
-    run = Run(config, corpus, start, teachers, out, watch or Watch(), checkpoint_seconds)
+    run = Run(config, corpus, start, out, watch or Watch(), checkpoint_seconds)
     if (out / TRAINING).exists() and not replace_model:
         training = read_training(out)
-        if not is_training_of(training, config, corpus, start, teachers):
+        if not is_training_of(training, config, corpus, start):
             raise ConfigError(
                 f"{out}: holds a model of other data or settings; choose another folder, or use --force"
             )
@@ -105,16 +98,9 @@ def train(
     return run.train()
 
 
-def is_training_of(
-    training: dict[str, Any],
-    config: TrainingConfig,
-    corpus: Corpus,
-    start: Start,
-    teachers: Sequence[SavedModel] = (),
-) -> bool:
-    """Whether a model was trained with just these settings, data and teachers."""
-    same = {"config": config.described(), **_origin(start, teachers)}
-    same.setdefault("teachers", None)
+def is_training_of(training: dict[str, Any], config: TrainingConfig, corpus: Corpus, start: Start) -> bool:
+    """Whether a model was trained with just these settings and data."""
+    same = {"config": config.described(), **_origin(start)}
     there = training.get("corpus", {}).get("hash") == corpus.manifest["hash"]
     return there and all(training.get(key) == json.loads(json.dumps(value)) for key, value in same.items())
 
@@ -127,7 +113,6 @@ class Run:
         config: TrainingConfig,
         corpus: Corpus,
         start: Start,
-        teachers: Sequence[SavedModel],
         out: Path,
         watch: Watch,
         checkpoint_seconds: float,
@@ -145,12 +130,9 @@ class Run:
             self.vocabulary = ModelVocabulary.of(start, (w for w, s in zip(words, seen, strict=True) if s))
             self.words = self.vocabulary.ids(words)
             self.model = _untrained(self.vocabulary, config)
-            self.model.count(corpus, self.words)
-        self.teachers = _teachers(teachers, self.vocabulary, self.model)
         self.optimizer = torch.optim.Adam(
-            self.model.groups(config.learning_rate), weight_decay=config.weight_decay, fused=True
+            self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
-        self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.samples = TrainingSamples(corpus, config)
         self.batcher = Batcher(
             corpus,
@@ -158,13 +140,11 @@ class Run:
             candidates=config.candidates,
             words=self.words,
             distinct=not config.plain,
-            letters=self.model.letters,
-            more=self.samples.unaddressed,
         )
         self.identity = {
             "settings": config.described(),
             "corpus": corpus.manifest["hash"],
-            **_origin(start, teachers),
+            **_origin(start),
         }
         self.before: dict[str, Any] = {}
         if isinstance(start, SavedModel):
@@ -172,8 +152,7 @@ class Run:
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
         self.accelerator = Accelerator()
-        for model in (self.model, *self.teachers):
-            model.to(self.accelerator.device)
+        self.model.to(self.accelerator.device)
 
     def train(self) -> dict[str, Any]:
         """Go through the epochs, keep the best, write it."""
@@ -193,7 +172,7 @@ class Run:
             **circumstances(),
             "config": self.config.described(),
             "corpus": {"hash": self.corpus.manifest["hash"], "training_samples": len(self.samples)},
-            **{key: self.identity[key] for key in ("vectors", "start", "teachers") if key in self.identity},
+            **{key: self.identity[key] for key in ("vectors", "start") if key in self.identity},
             "processes": self.accelerator.num_processes,
             "dev": best["dev"],
             "best_epoch": self.progress.best_epoch + 1,
@@ -246,7 +225,6 @@ class Run:
         saved = start = perf_counter()
         done = 0
         for inputs, addressee, size in ahead(make, progress.batch, len(batches)):
-            self._begin(len(batches))
             progress.loss += self._step(inputs, addressee, size)
             progress.batch += 1
             done += size
@@ -270,17 +248,6 @@ class Run:
         self._measure(len(batches))
         self._save(progress)
 
-    def _begin(self, batches: int) -> None:
-        """Chance and the learning rate of a step depend on how far training has come, on nothing else."""
-        progress, config = self.progress, self.config
-        step = np.random.SeedSequence([config.seed, progress.epoch, progress.batch])
-        torch.manual_seed(int(step.generate_state(1)[0]))  # on a CPU, torch reads 32 bits of it
-        done = progress.epoch * batches + progress.batch
-        if config.schedule == "linear":
-            share = min(1.0, (done + 1) / WARM_UP) * max(0.0, 1.0 - done / (config.epochs * batches))
-            for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-                group["lr"] = rate * share
-
     def _step(self, inputs: Any, addressee: Tensor, size: int) -> float:
         """Learn from a batch of so many samples, of which this process may have a part; the mean loss."""
         self.optimizer.zero_grad()
@@ -292,10 +259,6 @@ class Run:
             torch.zeros_like(addressee),  # the true response is the first
             false=self.config.false_addressee,
         )
-        if self.teachers:
-            with torch.no_grad():
-                said = [teacher(inputs) for teacher in self.teachers]
-            loss = (1 - self.config.trust) * loss + self.config.trust * self.model.imitation(scores, said)
         if self.accelerator.num_processes > 1:
             # Gradients are averaged over processes, whose parts may differ by a sample.
             shared = size >= self.accelerator.num_processes
@@ -371,24 +334,11 @@ def _trained(start: SavedModel, config: TrainingConfig) -> NeuralSelector:
     return replace(start).model  # a copy: the one that was given stays as it is
 
 
-def _teachers(
-    teachers: Sequence[SavedModel], vocabulary: ModelVocabulary, model: NeuralSelector
-) -> list[NeuralSelector]:
-    for number, teacher in enumerate(teachers, 1):
-        if teacher.vocabulary.words != vocabulary.words or not teacher.model.reads_inputs_of(model):
-            raise ConfigError(
-                f"teacher {number} ({teacher.system}) cannot teach this model ({model.name}): both must be "
-                "crosstalk, started from the same vectors, trained on the same corpus, with the same parts"
-            )
-    return [teacher.model for teacher in teachers]
-
-
-def _origin(start: Start, teachers: Sequence[SavedModel]) -> dict[str, Any]:
-    """What tells one start, and one set of teachers, from another."""
-    taught = {"teachers": [teacher.fingerprint for teacher in teachers]} if teachers else {}
+def _origin(start: Start) -> dict[str, Any]:
+    """What tells one start from another."""
     if isinstance(start, SavedModel):
-        return {"start": start.fingerprint, **taught}
-    return {"vectors": dict(start.source), **taught}
+        return {"start": start.fingerprint}
+    return {"vectors": dict(start.source)}
 
 
 def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
@@ -397,8 +347,6 @@ def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
     try:
         if entry(config.system).neural:
             system_config(config.system, config.settings)
-            if config.unaddressed and system_class(config.system).needs_addressee:
-                problems.append(f"{config.system} learns nothing from messages that name nobody")
         else:
             problems.append(f"{config.system} learns nothing; it can be evaluated as it is")
     except ConfigError as error:

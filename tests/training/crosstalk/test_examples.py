@@ -15,11 +15,12 @@ from towhom.crosstalk.columns import NOBODY, Columns, Numbers, columns_of
 from towhom.crosstalk.signals import OF_TEXT, PAIRS, compare
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.examples import (
-    DRAFTS,
     OF_DRAFT,
+    OTHERS,
     Examples,
     Kind,
     Rows,
+    bounds_of,
     collect,
     rows_of,
 )
@@ -107,9 +108,9 @@ class TestNames:
         assert rows(two, Kind.NAMES) is None
 
     def test_not_at_the_start(self, tmp_path: Path) -> None:
-        named = {10: 1, 16: 2, 140: 2, 161: 2}
+        named = {1: 3, 10: 1, 16: 2, 140: 2, 161: 2}
         short = made_room(tmp_path / "short", CYCLE, named=named)
-        assert found_rows(short, Kind.NAMES).at.tolist() == [16, 140, 161]
+        assert found_rows(short, Kind.NAMES).at.tolist() == [10, 16, 140, 161]
         long = made_room(tmp_path / "long", CYCLE * 2, named=named)
         assert found_rows(long, Kind.NAMES).at.tolist() == [161]
 
@@ -122,12 +123,19 @@ class TestNames:
 class TestTopics:
     def test_cells(self, tmp_path: Path) -> None:
         topic = {100: 7, 151: 7, 155: 7, 160: 8, 161: 8, 170: 7}
-        room = made_room(tmp_path / "room", CYCLE, topic=topic)
+        room = made_room(tmp_path / "room", CYCLE * 2, topic=topic)
         found = found_rows(room, Kind.TOPICS)
         assert found.at.tolist() == [151, 155, 160, 161, 170]
         assert places(found, found.right, 170) == {100, 151, 155}
         assert places(found, found.right, 160) == {-1}
         assert not found.unknown.any()
+
+    def test_in_a_small_room(self, tmp_path: Path) -> None:
+        """What a message goes on with may have been said before: nothing is known to be a start."""
+        topic = {1: 7, 9: 7, 20: 8, 30: 8, 40: 7}
+        found = found_rows(made_room(tmp_path / "room", CYCLE, topic=topic), Kind.TOPICS)
+        assert found.at.tolist() == [9, 30, 40]
+        assert [places(found, found.right, at) for at in (9, 30, 40)] == [{1}, {20}, {1, 9}]
 
     def test_quotes(self, tmp_path: Path) -> None:
         topic = dict.fromkeys(range(140, 170), 7)
@@ -147,7 +155,7 @@ class TestTopics:
         assert 0.2 < hidden < 0.8
 
     def test_none(self, tmp_path: Path) -> None:
-        assert rows(made_room(tmp_path / "room", CYCLE, topic={20: 1}), Kind.TOPICS) is None
+        assert rows(made_room(tmp_path / "room", CYCLE * 2, topic={20: 1}), Kind.TOPICS) is None
 
 
 class TestMeant:
@@ -178,6 +186,12 @@ class TestMeant:
         assert rows(room, Kind.MEANT) is None
 
 
+@pytest.fixture
+def no_small_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("towhom.training.crosstalk.examples._BEGINNINGS", {})
+
+
+@pytest.mark.usefixtures("no_small_rooms")
 class TestCollect:
     def test_written_and_read_back(self, tmp_path: Path) -> None:
         room = made_room(
@@ -229,33 +243,37 @@ class TestCollect:
         room = made_room(tmp_path / "room", CYCLE, links=[(place, place - 1) for place in range(1, COUNT)])
         found = collect(room, Kind.LINKS, "train", WEIGHTS, tmp_path / "examples", most=30)
         assert found is not None
-        assert len(found.at) == 30
+        assert 15 <= len(found.at) <= 45
         assert (np.diff(found.at) > 0).all()
+        assert found.at.min() < 40
+        assert found.at.max() > 160
 
-    @pytest.mark.parametrize(("part", "count"), [("train", DRAFTS), ("dev", 9)])
-    def test_drafts(self, tmp_path: Path, part: str, count: int) -> None:
+    @pytest.mark.parametrize("kind", [Kind.NAMES, Kind.DRAFTS])
+    @pytest.mark.parametrize("part", ["train", "dev"])
+    def test_drafts(self, tmp_path: Path, kind: Kind, part: str) -> None:
         """What is kept of another text is what is seen if it is said there."""
-        random = np.random.default_rng(1)
+        random, count = np.random.default_rng(1), OTHERS[kind]
         vocabulary = ("tea", "milk", "door", "kettle", "open", "thanks")
         said = {place: " ".join(random.choice(vocabulary, random.integers(4))) for place in range(COUNT)}
         named = {place: int(random.integers(5)) for place in range(20, COUNT, 3)}
         mentions = {place: int(random.integers(5)) for place in range(0, COUNT, 4)}
         parts = [("test", 40), (part, COUNT)]
         room = made_room(tmp_path / "room", CYCLE, said=said, named=named, mentions=mentions, parts=parts)
-        found = collect(room, Kind.NAMES, part, WEIGHTS, tmp_path / "examples")
+        found = collect(room, kind, part, WEIGHTS, tmp_path / "examples")
         assert found is not None
+        shown = found.pairs.shape[1]
         assert found.drafts.shape == (len(found.at), count)
-        assert found.of_text.shape == (len(found.at), count, REACH, len(OF_TEXT))
+        assert found.of_text.shape == (len(found.at), count, shown, len(OF_TEXT))
         past = room.columns(40, COUNT, WEIGHTS)
-        kept = rows_of(room, Kind.NAMES, 40, COUNT, hidden=part == "train", random=random)
+        kept = rows_of(room, kind, 40, COUNT, hidden=part == "train", random=random)
         assert kept is not None
         assert_array_equal(kept.at + 40, found.at)
         beyond = found.bits("unknown", slice(0, len(found.at)))
-        for row, at in enumerate(kept.at.tolist()):
+        for row, at in list(enumerate(kept.at.tolist()))[::4]:
             pairs = found.pairs[row]
             within = pairs[:, PAIRS.index("distance")] + pairs[:, PAIRS.index("the last")] > 0
             reach, timed = int(within.sum()), bool(pairs[:, PAIRS.index("gap known")].any())
-            assert beyond[row, :REACH][~within].all()
+            assert beyond[row, :REACH][reach:].all()
             for draft in range(count):
                 text = past.at(np.array([found.drafts[row, draft] - 40]))
                 new = text._replace(
@@ -263,19 +281,89 @@ class TestCollect:
                     called=past.called[[at]], time=past.time[[at]],
                 )  # fmt: skip
                 seen = compare(past, new, np.array([at]), reach=np.array([reach]), timed=np.array([timed]))
-                assert_allclose(found.of_text[row, draft], seen.pairs[0][:, OF_TEXT], atol=2e-3)
+                assert_allclose(found.of_text[row, draft], seen.pairs[0][:shown, OF_TEXT], atol=2e-3)
                 assert_allclose(found.of_draft[row, draft], seen.messages[0][list(OF_DRAFT)], atol=2e-3)
         assert found.of_text.any()
 
-    def test_how_far_drafts_see(self, tmp_path: Path) -> None:
-        room = quiz(tmp_path / "quiz", rounds=130)
-        found = collect(room, Kind.NAMES, "train", WEIGHTS, tmp_path / "examples")
+    def test_how_far_is_seen_where_names_are_hidden(self, tmp_path: Path) -> None:
+        """All of a chunk equally far, now near, now far; only where they see all may they see the time."""
+        room, reaches = quiz(tmp_path / "quiz", rounds=130), set[int]()
+        for seed in range(12):
+            folder = tmp_path / f"examples{seed}"
+            found = collect(room, Kind.NAMES, "train", WEIGHTS, folder, seed=seed)
+            assert found is not None
+            assert (found.at >= 150).all()
+            reach, timed = seen_by(found)
+            reaches.add(reach)
+            assert 0.5 < timed < 1 if reach == REACH else timed == 0
+        assert reaches == {30, REACH}
+
+    def test_how_far_is_seen_in_the_task(self, tmp_path: Path) -> None:
+        """Fifteen messages, and no time."""
+        found = collect(
+            quiz(tmp_path / "quiz", rounds=130), Kind.DRAFTS, "train", WEIGHTS, tmp_path / "examples"
+        )
         assert found is not None
-        unknown = found.bits("unknown", slice(0, len(found.at)))
-        farthest = {int(np.flatnonzero(~row[:REACH]).max()) // 15 for row in unknown}
-        assert farthest >= {0, 1, 6}
-        assert (found.at >= 150).all()
+        assert found.pairs.shape[1] == 15
+        assert seen_by(found) == (15, 0.0)
+
+    def test_no_other_arrays(self, tmp_path: Path) -> None:
+        found = collect(quiz(tmp_path / "quiz"), Kind.NAMES, "train", WEIGHTS, tmp_path / "examples")
+        assert found is not None
         assert not hasattr(found, "weather")
+
+
+def seen_by(found: Examples) -> tuple[int, float]:
+    """How far back all rows see, and the share of them that see the time."""
+    every = slice(0, len(found.at))
+    pairs = np.asarray(found.pairs)
+    within = (pairs[..., PAIRS.index("distance")] > 0) | (pairs[..., PAIRS.index("the last")] > 0)
+    (reach,) = set(within.sum(axis=1).tolist())
+    assert found.bits("unknown", every)[:, reach:REACH].all()
+    assert not found.bits("right", every)[:, reach:REACH].any()
+    return reach, float(pairs[..., PAIRS.index("gap known")].any(axis=1).mean())
+
+
+class TestSmallRooms:
+    """Chats begin short: what was said before never happened."""
+
+    def links(self, folder: Path) -> HeardRoom:
+        parts = [("train", 120), ("dev", 160), ("train", COUNT)]
+        links = [(place, max(place - 3, 0)) for place in range(COUNT)]
+        return made_room(folder, CYCLE, links=links, parts=parts)
+
+    def test_where_they_are(self, tmp_path: Path) -> None:
+        room, random = self.links(tmp_path / "room"), np.random.default_rng(1)
+        found = bounds_of(room, Kind.LINKS, "train", random)
+        assert found[:2] == room.segments("train") == [(0, 120), (160, COUNT)]
+        every = room.beginnings("train", 1.0, random)
+        assert len(every) >= 2
+        for first, last in every:
+            assert first < last
+            assert any(start <= first and last <= stop for start, stop in found[:2])
+        assert bounds_of(room, Kind.LINKS, "dev", random) == [(120, 160)]
+        assert room.beginnings("train", 0.0, random) == []
+
+    def test_nothing_before_them_is_seen(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("towhom.training.crosstalk.examples._BEGINNINGS", {Kind.LINKS: 1.0})
+        monkeypatch.setattr("towhom.training.crosstalk.rooms._SMALL", (8, 30))
+        room = self.links(tmp_path / "room")
+        found = collect(room, Kind.LINKS, "train", WEIGHTS, tmp_path / "examples", seed=1)
+        assert found is not None
+        begun = sorted(set(np.asarray(found.start).tolist()) - {0, 160})
+        assert len(begun) > 3
+        unknown, right = (found.bits(name, slice(0, len(found.at))) for name in ("unknown", "right"))
+        for row, (at, start) in enumerate(zip(found.at.tolist(), found.start.tolist(), strict=True)):
+            assert start <= at
+            before = at - start
+            assert unknown[row, before:REACH].all()
+            assert not right[row, before:REACH].any()
+            assert right[row].any()
+
+    def test_own_and_called(self, tmp_path: Path) -> None:
+        room = self.links(tmp_path / "room")
+        columns = room.columns(23, 40, WEIGHTS)
+        assert columns.own.tolist() == [0] * 5 + [5] * 12
 
 
 def test_columns_in_any_order() -> None:

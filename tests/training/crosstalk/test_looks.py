@@ -35,6 +35,7 @@ from towhom.training.crosstalk.looks import (
     read_texts,
     shares_of,
     train_first,
+    unknown_text,
 )
 from towhom.training.crosstalk.rooms import HeardRoom, Source, hear_room
 from towhom.training.crosstalk.second import collect_second, first_sights, train_second
@@ -149,20 +150,56 @@ class TestLesson:
         assert examples is not None
         assert Lesson("made", Kind.LINKS, examples, texts).blocks == [slice(0, 1), slice(1, 3)]
 
-    def test_shares(self, lessons: list[Lesson]) -> None:
-        human, other = lessons
-        assert_allclose(shares_of([human.kind, other.kind, other.kind], 0.4), [0.4, 0.3, 0.3])
-        assert_allclose(shares_of([human.kind, human.kind], 0.4), [0.5, 0.5])
-        assert_allclose(shares_of([other.kind], 0.4), [1])
+    def test_shares(self) -> None:
+        kinds, given = [Kind.LINKS, Kind.NAMES, Kind.TOPICS], {Kind.LINKS: 0.4}
+        assert_allclose(shares_of(kinds, [50, 70, 70], given), [0.4, 0.3, 0.3])
+        assert_allclose(shares_of([Kind.LINKS] * 2, [9, 9], given), [0.5, 0.5])
+        assert_allclose(shares_of([Kind.NAMES], [3], given), [1])
+
+    def test_of_a_longer_lesson_more_is_taken(self) -> None:
+        """Twice as much of one that is four times as long; kinds keep their shares."""
+        kinds = [Kind.LINKS, Kind.NAMES, Kind.LINKS, Kind.TOPICS, Kind.DRAFTS]
+        shares = shares_of(kinds, [100, 400, 900, 100, 7], {Kind.LINKS: 0.4, Kind.DRAFTS: 0.3})
+        assert_allclose(shares, [0.1, 0.2, 0.3, 0.1, 0.3])
+
+    def test_kinds_that_are_not_there(self) -> None:
+        """What there is shares all."""
+        shares = shares_of([Kind.NAMES, Kind.DRAFTS], [9, 9], {Kind.LINKS: 0.4, Kind.DRAFTS: 0.3})
+        assert_allclose(shares, [0.5, 0.5])
 
     def test_near(self, lessons: list[Lesson]) -> None:
         for lesson in lessons:
-            whole, near = (block_of(lesson, lesson.blocks[-1], reach) for reach in (REACH, 40))
-            assert_array_equal(near.pairs, whole.pairs[:, :40])
-            assert_allclose(near.fits, whole.fits[:, :40], atol=1e-6)
-            assert_array_equal(near.right[:, :40], whole.right[:, :40])
-            assert_array_equal(near.right[:, 40], whole.right[:, REACH])
-            assert_array_equal(near.unknown[:, 40], whole.unknown[:, REACH])
+            rows = next(rows for rows in lesson.blocks if lesson.examples.at[rows.start] > REACH)
+            whole, near = (block_of(lesson, rows, reach) for reach in (REACH, 20))
+            assert whole.pairs.shape[1] > near.pairs.shape[1] == 20
+            for name in ("pairs", "there"):
+                assert_array_equal(getattr(near, name), getattr(whole, name)[:, :20], err_msg=name)
+            assert_allclose(near.fits, whole.fits[:, :20], atol=1e-6)
+            for name in ("right", "unknown"):
+                ours, theirs = getattr(near, name), getattr(whole, name)
+                assert_array_equal(ours[:, :20], theirs[:, :20])
+                assert_array_equal(ours[:, 20], theirs[:, -1])
+
+    def test_no_farther_than_there_is_something(self, lessons: list[Lesson]) -> None:
+        """At the start of a room, less is looked at."""
+        for lesson in lessons:
+            for rows in lesson.blocks:
+                block = block_of(lesson, rows)
+                assert bool(block.there[:, -1].any())
+                assert block.right.shape[1] == block.there.shape[1] + 1
+
+    def test_as_if_no_word_were_known(self, lessons: list[Lesson], text: Weights) -> None:
+        """All say the same; what can be counted stays."""
+        unknown = unknown_text(text)
+        for lesson in lessons:
+            plain, foreign = (block_of(lesson, lesson.blocks[0], REACH, each) for each in (None, unknown))
+            assert_array_equal(foreign.pairs, plain.pairs)
+            assert_array_equal(foreign.messages, plain.messages)
+            assert foreign.state.shape == plain.state.shape
+            assert_allclose(foreign.state, np.repeat(unknown.state, len(foreign.state), axis=0), atol=1e-3)
+            assert not np.allclose(plain.state, foreign.state, atol=1e-2)
+            there = foreign.there.numpy() > 0
+            assert np.ptp(foreign.fits.numpy()[there], axis=0).max() < 1e-4
 
     def test_drafts_come_after_what_was_said(self, lessons: list[Lesson], texts: RoomTexts) -> None:
         lesson = lessons[1]
@@ -200,8 +237,14 @@ class TestAsItRuns:
             new = past.at(at)
             if np.asarray(lesson.examples.messages[rows])[:, 4].any() != (new.named >= 0).any():
                 continue  # where the names are hidden
+            if lesson.examples.start[rows.start]:
+                continue  # a small room that is made of this one
             named += 1
-            expected = mind.first_look(past, new, at, read, read.at(at)).energies
+            looked = mind.first_look(past, new, at, read, read.at(at))
+            expected = looked.energies + looked.drafts[:, None]
+            reach = block.there.shape[1]
+            assert np.isneginf(expected[:, reach:REACH]).all()
+            expected = np.delete(expected, np.s_[reach:REACH], axis=1)
             known = ~block.unknown.numpy()
             assert_array_equal(known, np.isfinite(expected))
             assert_allclose(energies[known], expected[known], atol=3e-2)
@@ -224,14 +267,16 @@ class TestAsItRuns:
 
     def test_second_look(self, mind: Mind, room: HeardRoom, texts: RoomTexts, tmp_path: Path) -> None:
         """What was collected gives what a room says of the same messages."""
-        found = collect_second(mind, room, texts, Kind.LINKS, "train", PIECES, tmp_path / "second")
+        found = collect_second(
+            mind, room, texts, Kind.LINKS, "train", PIECES, tmp_path / "second", unknown=texts
+        )
         assert found is not None
         count = COUNT - 2  # those that name somebody follow once more, without the names
         assert len(found.right) > count
         cells, messages, there = (
             np.asarray(each[:count], np.float32) for each in (found.cells, found.messages, found.there)
         )
-        likely = Room(mind).hear(heard(said()))[2:]
+        likely = Room(mind).hear(heard(said())).likely[2:]
         likeliest, start = network.second_look(self.WEIGHTS, cells, messages, there[:, :-1])
         together = np.concatenate([np.where(there[:, :-1] > 0, likeliest, -np.inf), start[:, None]], axis=1)
         ours = minds.softmax(together)
@@ -242,22 +287,26 @@ class TestAsItRuns:
 
 
 class TestFirst:
-    def test_weights(self, lessons: list[Lesson]) -> None:
+    def test_weights(self, lessons: list[Lesson], text: Weights) -> None:
         losses: list[float] = []
-        found = train_first(lessons, TINY, progress=lambda step, loss: losses.append(loss))
+        found = train_first(
+            lessons, unknown_text(text), TINY, progress=lambda step, loss: losses.append(loss)
+        )
         shapes = network.shapes(SIZES["state"], TINY.says, TINY.hidden, TINY.second)
         assert {name: value.shape for name, value in found.items()} == shapes
         assert len(losses) == TINY.steps
         assert np.isfinite(losses).all()
 
-    def test_learns(self, lessons: list[Lesson]) -> None:
+    def test_learns(self, lessons: list[Lesson], text: Weights) -> None:
         losses: list[float] = []
         config = replace(TINY, steps=120, dropout=0.0, learning_rate=0.03)
-        train_first(lessons[:1], config, progress=lambda step, loss: losses.append(loss))
+        train_first(lessons[:1], unknown_text(text), config, progress=lambda step, loss: losses.append(loss))
         assert np.mean(losses[-10:]) < 0.3 * np.mean(losses[:10])
 
-    def test_goes_on(self, lessons: list[Lesson], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        whole = train_first(lessons, TINY)
+    def test_goes_on(
+        self, lessons: list[Lesson], text: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = train_first(lessons, unknown_text(text), TINY)
         monkeypatch.setattr(descent, "KEEP_EVERY", 5)
         checkpoint, steps = tmp_path / "checkpoint", list[int]()
 
@@ -266,34 +315,43 @@ class TestFirst:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            train_first(lessons, TINY, checkpoint=checkpoint, progress=interrupted)
+            train_first(lessons, unknown_text(text), TINY, checkpoint=checkpoint, progress=interrupted)
         resumed = train_first(
-            lessons, TINY, checkpoint=checkpoint, progress=lambda step, loss: steps.append(step)
+            lessons,
+            unknown_text(text),
+            TINY,
+            checkpoint=checkpoint,
+            progress=lambda step, loss: steps.append(step),
         )
         assert steps == list(range(5, TINY.steps))
         for name, value in whole.items():
             assert_array_equal(resumed[name], value, err_msg=name)
         with pytest.raises(TowhomError, match="other lessons"):
-            train_first(lessons[:1], TINY, checkpoint=checkpoint)
+            train_first(lessons[:1], unknown_text(text), TINY, checkpoint=checkpoint)
 
 
 class TestSecond:
     @pytest.fixture
-    def first(self, lessons: list[Lesson]) -> Weights:
-        return {name: value.copy() for name, value in train_first(lessons, replace(TINY, steps=3)).items()}
+    def first(self, lessons: list[Lesson], text: Weights) -> Weights:
+        return {
+            name: value.copy()
+            for name, value in train_first(lessons, unknown_text(text), replace(TINY, steps=3)).items()
+        }
 
     def test_collected(
         self, first: Weights, text: Weights, room: HeardRoom, texts: RoomTexts, tmp_path: Path
     ) -> None:
         mind = Mind({**text, **first})
-        found = collect_second(mind, room, texts, Kind.LINKS, "train", PIECES, tmp_path / "second")
+        found = collect_second(
+            mind, room, texts, Kind.LINKS, "train", PIECES, tmp_path / "second", unknown=texts
+        )
         assert found is not None
         assert found.right.shape == found.there.shape == (len(found.cells), LIKELIEST + 1)
         assert (found.right.sum(axis=1) <= 1).all()
         assert found.right.any()
         assert not (np.asarray(found.right) & ~np.asarray(found.there)).any()
         again = collect_second(mind, quiz(tmp_path / "quiz"), texts, Kind.LINKS, "train", PIECES,
-                               tmp_path / "second")  # fmt: skip
+                               tmp_path / "second", unknown=texts)  # fmt: skip
         assert again is not None
         assert_array_equal(again.right, found.right)
 
@@ -305,7 +363,10 @@ class TestSecond:
             (Kind.TOPICS, "train", 1.0), (Kind.LINKS, "dev", 1.0), (Kind.LINKS, "train", 0.0),
         ):  # fmt: skip
             folder = tmp_path / "second"
-            assert collect_second(mind, room, texts, kind, part, PIECES, folder, share=share) is None
+            assert (
+                collect_second(mind, room, texts, kind, part, PIECES, folder, unknown=texts, share=share)
+                is None
+            )
             assert not folder.exists()
 
     def test_the_first_stays(
@@ -314,7 +375,9 @@ class TestSecond:
         mind = Mind({**text, **first})
         lessons = []
         for kind in (Kind.LINKS, Kind.NAMES):
-            found = collect_second(mind, room, texts, kind, "train", PIECES, tmp_path / f"second.{kind}")
+            found = collect_second(
+                mind, room, texts, kind, "train", PIECES, tmp_path / f"second.{kind}", unknown=texts
+            )
             assert found is not None
             lessons.append((kind, found))
         losses: list[float] = []
@@ -329,7 +392,14 @@ class TestSecond:
         self, first: Weights, text: Weights, room: HeardRoom, texts: RoomTexts, tmp_path: Path
     ) -> None:
         found = collect_second(
-            Mind({**text, **first}), room, texts, Kind.LINKS, "train", PIECES, tmp_path / "second"
+            Mind({**text, **first}),
+            room,
+            texts,
+            Kind.LINKS,
+            "train",
+            PIECES,
+            tmp_path / "second",
+            unknown=texts,
         )
         assert found is not None
         losses: list[float] = []

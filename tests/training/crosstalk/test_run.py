@@ -15,13 +15,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.crosstalk.chats import LEXICON, chatter, heard
 from tests.training.crosstalk.test_encoder import write as write_bert
 from towhom.chat import Kind as Said
+from towhom.crosstalk.folder import lexicon_of
 from towhom.crosstalk.mind import Mind, Room
 from towhom.crosstalk.words import LIMIT
 from towhom.hearing.ear import Ear
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.looks import LooksConfig
 from towhom.training.crosstalk.rooms import Source
-from towhom.training.crosstalk.run import Settings, lexicon_of, load_weights, train
+from towhom.training.crosstalk.run import Settings, load_weights, train
 from towhom.training.crosstalk.text import TextConfig
 
 SETTINGS = Settings(
@@ -86,6 +87,21 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return Trained(data, work, record, steps)
 
 
+class TestSettings:
+    def test_the_usual_ones(self) -> None:
+        assert Settings.of() == Settings()
+
+    def test_what_is_given(self) -> None:
+        found = Settings.of(text_steps=7, looks_steps=9, without=("a", "b"), seed=3)
+        assert found.text == TextConfig(steps=7, seed=3)
+        assert found.looks == LooksConfig(steps=9, seed=3)
+        assert found.without == ("a", "b")
+
+    def test_one_of_them(self) -> None:
+        assert Settings.of(text_steps=7) == Settings(text=TextConfig(steps=7))
+        assert Settings.of(looks_steps=7) == Settings(looks=LooksConfig(steps=7))
+
+
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
     """All files, and when they were written."""
     return {
@@ -113,28 +129,30 @@ def test_progress(trained: Trained) -> None:
 def test_what_each_room_teaches(trained: Trained) -> None:
     lessons = {path.name for path in (trained.work / "examples").iterdir()}
     assert lessons == {
-        "log.names", "linked.links", "linked.names", "topics.names", "topics.topics", "topics.meant",
+        "log.names", "log.drafts", "linked.links", "linked.names", "linked.drafts", "topics.names",
+        "topics.drafts", "topics.topics", "topics.meant",
     }  # fmt: skip
-    assert {path.name for path in (trained.work / "second").iterdir()} == lessons
+    again = {path.name for path in (trained.work / "second").iterdir()}
+    assert again == {name for name in lessons if not name.endswith(".drafts")}
     assert (trained.work.parent / "heard" / "left-out").exists()
 
 
 def test_a_room_that_answers(trained: Trained) -> None:
     words, weights = load_weights(trained.work)
     assert len(words) == 20
-    lexicon = lexicon_of(words)
+    lexicon = lexicon_of(tuple(words))
     assert lexicon.ids[words[0]] == 1
     messages = heard(chatter(9, 150), ear=Ear(lexicon))
-    found = Room(Mind(weights)).hear(messages)
+    found = Room(Mind(weights)).hear(messages).likely
     assert found.shape == (150, REACH + 1)
     assert_allclose(found.sum(axis=1), 1, atol=1e-5)
     one_by_one = Room(Mind(weights))
-    assert_allclose(np.concatenate([one_by_one.hear([each]) for each in messages]), found, atol=1e-4)
+    assert_allclose(np.concatenate([one_by_one.hear([each]).likely for each in messages]), found, atol=1e-4)
 
 
 def test_words_of_a_message(trained: Trained) -> None:
     words, _ = load_weights(trained.work)
-    assert len(lexicon_of(words).tokens(["tea"] * 100, lambda word: False)) == LIMIT
+    assert len(lexicon_of(tuple(words)).tokens(["tea"] * 100, lambda word: False)) == LIMIT
 
 
 def test_again(trained: Trained) -> None:

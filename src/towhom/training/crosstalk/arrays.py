@@ -59,5 +59,7 @@ class Torch:
         return torch.from_numpy(np.ascontiguousarray(x)).to(other)
 
     def thin(self, x: Tensor) -> Tensor:
-        """With some numbers left out."""
+        """With some numbers left out; of three dimensions, the same along the second, which is faster."""
+        if x.ndim == 3 and self.share > 0:
+            return x * dropout(torch.ones(x.shape[0], 1, x.shape[2]), self.share)
         return dropout(x, self.share, training=self.share > 0)

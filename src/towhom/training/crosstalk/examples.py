@@ -13,23 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from towhom.crosstalk import columns
 from towhom.crosstalk.columns import NOBODY, Columns
 from towhom.crosstalk.signals import ALONE, OF_TEXT, compare, places_before
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.folders import ArrayFolder, write_arrays
 from towhom.training.crosstalk.rooms import UNKNOWN, HeardRoom
-
-DRAFTS = 3
-"""Other messages of the same hours that might have been said instead."""
-_WARM_UP = 150
-"""Messages at the start of a segment that are not learned from."""
-_REACHES, _SHARES = (15, 30, REACH), (0.45, 0.15, 0.4)
-"""How far back drafts see: the paper's contexts, and all."""
-_TIMED = 0.8
-_DRAFTED = ("asks", "command", "action", "length", "mentions somebody", "asks anybody", "greets",
-            "begins like an answer", "says you", "calls everybody")  # fmt: skip
-OF_DRAFT = tuple(ALONE.index(name) for name in _DRAFTED)
-"""What another text by the same speaker would change, of a message alone."""
 
 
 class Kind(StrEnum):
@@ -39,10 +28,27 @@ class Kind(StrEnum):
     """People have drawn reply links."""
     NAMES = "names"
     """It names whom it is for; the name is hidden."""
+    DRAFTS = "drafts"
+    """The same, as in the paper's task: fifteen messages are seen, and nine more drafts."""
     TOPICS = "topics"
     """It was written in a topic, or quotes a message."""
     MEANT = "meant"
     """Somebody has noted whom it was for."""
+
+
+OTHERS = {Kind.NAMES: 2, Kind.DRAFTS: 9}
+"""Other messages of the same hours that might have been said instead."""
+_WARM_UP = 150
+"""Messages at the start of a segment that are not learned from."""
+_NEAR, _REACHES, _SHARES = 15, (30, REACH), (0.25, 0.75)
+"""How far back is seen where names are hidden: the context of the paper's task; a longer one, and all."""
+_TIMED = 0.8
+_BEGINNINGS = {Kind.LINKS: 0.4, Kind.TOPICS: 0.05, Kind.MEANT: 0.4}
+"""Share of the messages of which small rooms are made."""
+_DRAFTED = ("asks", "command", "action", "length", "mentions somebody", "asks anybody", "greets",
+            "begins like an answer", "says you", "calls everybody")  # fmt: skip
+OF_DRAFT = tuple(ALONE.index(name) for name in _DRAFTED)
+"""What another text by the same speaker would change, of a message alone."""
 
 
 class Rows(NamedTuple):
@@ -80,13 +86,13 @@ def rows_of(
     speaker, named, mentions = (
         np.asarray(getattr(room, name)[first:last]) for name in ("speaker", "named", "mentions")
     )
-    find = {Kind.LINKS: _links, Kind.NAMES: _names, Kind.TOPICS: _topics, Kind.MEANT: _meant}[kind]
+    find = _FINDERS[kind]
     found = find(room, first, last, speaker, named)
     if found is None or not len(found[0]):
         return None
     at, right, unknown = found
     to, others = named[at].copy(), mentions[at].copy()
-    hide = np.full(len(at), kind is Kind.NAMES)
+    hide = np.full(len(at), kind in OTHERS)
     if kind is Kind.TOPICS and hidden:
         hide = random.random(len(at)) < 0.5
     others[hide[:, None] & (others == to[:, None])] = NOBODY
@@ -115,7 +121,7 @@ def _links(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> 
         return None
     right = np.zeros((last - first, REACH + 1), bool)
     back = links[:, 0] - links[:, 1]
-    near = (back >= 0) & (back <= REACH)
+    near = (back >= 0) & (back <= REACH) & (links[:, 1] >= 0)
     right[links[near, 0], np.where(back[near] == 0, REACH, back[near] - 1)] = True
     at = np.flatnonzero(right.any(axis=1))
     return at, right[at], np.zeros((len(at), REACH + 1), bool)
@@ -123,7 +129,7 @@ def _links(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> 
 
 def _names(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> _Found:
     at = np.flatnonzero((named >= 0) & (named != speaker))
-    at = at[at >= (_WARM_UP if last - first > 2 * _WARM_UP else 15)]
+    at = at[at >= (_WARM_UP if last - first > 2 * _WARM_UP else 2)]
     j, there, right = _grid(at)
     to, own = named[at][:, None], (speaker[j] == speaker[at][:, None]) & there
     theirs = there & (speaker[j] == to)
@@ -139,7 +145,8 @@ def _names(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> 
 def _topics(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> _Found | None:
     topic, reply = (np.asarray(getattr(room, name)[first:last]) for name in ("topic", "reply"))
     at = np.flatnonzero(topic >= 0)
-    at = at[at >= _WARM_UP]
+    whole = last - first > 2 * _WARM_UP
+    at = at[at >= (_WARM_UP if whole else 2)]
     if not len(at):
         return None
     j, there, right = _grid(at)
@@ -148,6 +155,10 @@ def _topics(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) ->
     quotes = np.flatnonzero((reply[at] > 0) & (reply[at] <= REACH))
     right[quotes] = False
     right[quotes, reply[at[quotes]] - 1] = True
+    right[:, :REACH] &= there
+    if not whole:  # what it goes on with may have been said before
+        good = right[:, :REACH].any(axis=1)
+        at, right = at[good], right[good]
     return at, right, np.zeros_like(right)
 
 
@@ -165,6 +176,10 @@ def _meant(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> 
     unknown[:, :REACH] = own & (meant[j] == UNKNOWN)
     good = right.any(axis=1)
     return at[good], right[good], unknown[good]
+
+
+_FINDERS = {Kind.LINKS: _links, Kind.NAMES: _names, Kind.DRAFTS: _names, Kind.TOPICS: _topics,
+            Kind.MEANT: _meant}  # fmt: skip
 
 
 class Examples(ArrayFolder):
@@ -193,25 +208,33 @@ def collect(
         part: Of the room.
         weights: How much pieces tell.
         folder: Where to.
-        most: How many messages at most, evenly spread.
+        most: About how many messages at most, evenly spread.
         seed: For what is drawn.
     """
     if folder.exists():
         return Examples(folder)
     random = np.random.default_rng(seed)
-    bounds = room.segments(part)
+    found = [
+        (first, last, rows)
+        for first, last in bounds_of(room, kind, part, random)
+        if (rows := rows_of(room, kind, first, last, hidden=part == "train", random=random)) is not None
+    ]
+    share = most / max(sum(len(rows.at) for _, _, rows in found), 1)
     parts: list[dict[str, NDArray[Any]]] = []
-    for first, last in bounds:
-        rows = rows_of(room, kind, first, last, hidden=part == "train", random=random)
-        if rows is None:
-            continue
-        if len(rows.at) * len(bounds) > most:
-            kept = np.sort(random.choice(len(rows.at), max(most // len(bounds), 1), replace=False))
-            rows = rows.some(kept)
-        parts += _seen(room.columns(first, last, weights), rows, first, kind, part, random)
+    for first, last, rows in found:
+        if share < 1:
+            rows = rows.some(np.flatnonzero(random.random(len(rows.at)) < share))
+        parts += _seen(room.columns(first, last, weights), rows, first, kind, random)
     if not parts:
         return None
     return written(folder, parts)
+
+
+def bounds_of(room: HeardRoom, kind: Kind, part: str, random: np.random.Generator) -> list[tuple[int, int]]:
+    """The segments of a room to learn from; in training, small rooms made of them beside."""
+    if part != "train":
+        return room.segments(part)
+    return room.segments(part) + room.beginnings(part, _BEGINNINGS.get(kind, 0.0), random)
 
 
 def written(folder: Path, parts: Sequence[Mapping[str, NDArray[Any]]]) -> Examples:
@@ -221,40 +244,37 @@ def written(folder: Path, parts: Sequence[Mapping[str, NDArray[Any]]]) -> Exampl
 
 
 def _seen(
-    past: Columns, rows: Rows, first: int, kind: Kind, part: str, random: np.random.Generator
+    past: Columns, rows: Rows, first: int, kind: Kind, random: np.random.Generator
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """What there is to see, some hundred messages at a time."""
     for start in range(0, len(rows.at), 400):
         some = rows.some(slice(start, start + 400))
         at, count = some.at, len(some.at)
         reach, timed = np.full(count, REACH), np.ones(count, bool)
-        if kind is Kind.NAMES and part == "train":
-            reach = random.choice(_REACHES, count, p=_SHARES)
-            timed = (reach == REACH) & (random.random(count) < _TIMED)
+        if kind is Kind.DRAFTS:
+            reach, timed = np.full(count, _NEAR), np.zeros(count, bool)
         elif kind is Kind.NAMES:
-            reach, timed = np.full(count, _REACHES[0]), np.zeros(count, bool)
+            reach = np.full(count, random.choice(_REACHES, p=_SHARES))
+            timed = (reach == REACH) & (random.random(count) < _TIMED)
+        shown = _NEAR if kind is Kind.DRAFTS else REACH
         new = past.at(at)._replace(named=some.named, mentions=some.mentions)
         seen = compare(past, new, at, reach=reach, timed=timed)
         beyond = np.concatenate([~seen.there, np.zeros((count, 1), bool)], axis=1)
         found: dict[str, NDArray[Any]] = {
             "at": at + first,
             "start": np.full(count, first),
-            "pairs": seen.pairs.astype(np.float16),
+            "pairs": seen.pairs[:, :shown].astype(np.float16),
             "messages": seen.messages.astype(np.float16),
             "right": np.packbits(some.right & ~beyond, axis=1),
             "unknown": np.packbits(some.unknown | beyond, axis=1),
         }
-        if kind is Kind.NAMES:
-            drafts = random.integers(0, past.size, (count, 9 if part != "train" else DRAFTS))
+        if kind in OTHERS:
+            drafts = random.integers(0, past.size, (count, OTHERS[kind]))
             found["drafts"] = drafts + first
             texts = [_draft(past, new, at, drafts[:, n], reach, timed) for n in range(drafts.shape[1])]
-            found["of_text"] = np.stack([pairs for pairs, _ in texts], axis=1)
+            found["of_text"] = np.stack([pairs[:, :shown] for pairs, _ in texts], axis=1)
             found["of_draft"] = np.stack([alone for _, alone in texts], axis=1)
         yield found
-
-
-_SAID = ("mentions", "asks", "command", "action", "bearing", "everybody", "length", "pieces", "weights",
-         "offsets")  # fmt: skip
 
 
 def _draft(
@@ -267,6 +287,6 @@ def _draft(
 ) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
     """What would be seen if somebody said another text: of the signals, those that it changes."""
     other = past.at(draft)
-    new = new._replace(**{name: getattr(other, name) for name in _SAID})
+    new = new._replace(**{name: getattr(other, name) for name in columns.OF_TEXT})
     seen = compare(past, new, at, reach=reach, timed=timed)
     return seen.pairs[..., OF_TEXT].astype(np.float16), seen.messages[:, OF_DRAFT].astype(np.float16)

@@ -7,7 +7,7 @@ probabilities of the cells that would be right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from towhom.errors import TrainingError
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
 from towhom.training.crosstalk.descent import descend, loss_of
-from towhom.training.crosstalk.examples import OF_DRAFT, Examples, Kind
+from towhom.training.crosstalk.examples import OF_DRAFT, OTHERS, Examples, Kind
 from towhom.training.crosstalk.folders import ArrayFolder, write_arrays
 from towhom.training.crosstalk.rooms import HeardRoom
 from towhom.training.crosstalk.vocabulary import tokens_of
@@ -49,9 +49,12 @@ class LooksConfig:
         second: Units of the second.
         steps: Of the first look.
         blocks: Of a step.
-        links: Share of the blocks that are of human links.
+        links: Share of the blocks that are of human links,
+        tasks: of the paper's task, and
+        meant: of those of which somebody has noted whom they were for.
         drafts: How much it counts which draft was said, beside whom it answers.
         near: Share of the steps that see only what is near, which is faster.
+        foreign: Share of the blocks that are seen as if no word were known: there are other languages.
         learning_rate: The largest.
         dropout: Share of the units that are left out.
         seed: For all that is random.
@@ -60,11 +63,14 @@ class LooksConfig:
     says: int = 24
     hidden: int = 96
     second: int = 48
-    steps: int = 6000
+    steps: int = 8000
     blocks: int = 6
-    links: float = 0.35
+    links: float = 0.38
+    tasks: float = 0.27
+    meant: float = 0.05
     drafts: float = 0.6
     near: float = 0.7
+    foreign: float = 0.08
     learning_rate: float = 0.002
     dropout: float = 0.1
     seed: int = 0
@@ -93,6 +99,12 @@ def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], fol
     return RoomTexts(*(getattr(ArrayFolder(folder), name) for name in RoomTexts._fields))
 
 
+def unknown_text(weights: Weights) -> RoomTexts:
+    """What a message says of which no word is known."""
+    found = words.encode(weights, np.zeros(1, np.int32), np.array([0, 1]))
+    return RoomTexts(*(part.astype(np.float16) for part in found))
+
+
 class Lesson:
     """What one room teaches in one way.
 
@@ -101,10 +113,13 @@ class Lesson:
         kind: The way.
         examples: What there is to see.
         texts: What is said.
+        weight: How often the room is taken, beside others of its size.
     """
 
-    def __init__(self, room: str, kind: Kind, examples: Examples, texts: RoomTexts) -> None:
-        self.room, self.kind = room, kind
+    def __init__(
+        self, room: str, kind: Kind, examples: Examples, texts: RoomTexts, weight: float = 1.0
+    ) -> None:
+        self.room, self.kind, self.weight = room, kind, weight
         self.examples, self.texts = examples, texts
         at, start = np.asarray(examples.at), np.asarray(examples.start)
         self.blocks: list[slice] = []
@@ -132,6 +147,8 @@ class Block(NamedTuple):
     """(N, H) What is said around there, and in the drafts."""
     fits: Tensor
     """(R x C, D, `TOWERS`)"""
+    there: Tensor
+    """(R x C, D)"""
     said: NDArray[np.int64]
     """(R x C,) Which of the states each text is."""
     places: NDArray[np.int64]
@@ -142,20 +159,33 @@ class Block(NamedTuple):
     """(R, D + 1)"""
 
 
-def block_of(lesson: Lesson, rows: slice, reach: int = REACH) -> Block:
-    """What there is to learn from in some rows of a lesson."""
+def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTexts | None = None) -> Block:
+    """What there is to learn from in some rows of a lesson.
+
+    Args:
+        lesson: Which.
+        rows: Those.
+        reach: How far back is seen.
+        unknown_as: What all messages say instead, as if no word were known.
+    """
     examples, texts = lesson.examples, lesson.texts
     at = np.asarray(examples.at[rows])
     first, last = max(int(at[0]) - REACH, int(examples.start[rows.start])), int(at[-1]) + 1
     around = [np.asarray(part[first:last], np.float32) for part in texts]
-    pairs = np.asarray(examples.pairs[rows], np.float32)[:, None, :reach]
+    seen = examples.pairs[rows]
+    seen_at = (seen[..., _DISTANCE] > 0) | (seen[..., _LAST] > 0)
+    reach = min(reach, max(int(seen_at.any(axis=0).sum()), 1))
+    there = seen_at[:, None, :reach].astype(np.float32)
+    pairs = np.asarray(seen[:, None, :reach], np.float32)
     messages = np.asarray(examples.messages[rows], np.float32)[:, None]
     said = (at - first)[:, None]
-    if lesson.kind is Kind.NAMES:
+    if lesson.kind in OTHERS:
         drafts = np.asarray(examples.drafts[rows])
-        count = drafts.shape[1]
-        pairs, messages = np.repeat(pairs, 1 + count, axis=1), np.repeat(messages, 1 + count, axis=1)
-        pairs[:, 1:][..., OF_TEXT] = examples.of_text[rows][:, :, :reach]
+        texts_of = 1 + drafts.shape[1]
+        there, pairs = np.repeat(there, texts_of, axis=1), np.repeat(pairs, texts_of, axis=1)
+        messages = np.repeat(messages, texts_of, axis=1)
+        for column, name in enumerate(OF_TEXT):
+            pairs[:, 1:, :, name] = examples.of_text[rows, :, :reach, column]
         messages[:, 1:][..., OF_DRAFT] = examples.of_draft[rows]
         each, which = np.unique(drafts, return_inverse=True)
         said = np.concatenate([said, last - first + which.reshape(drafts.shape)], axis=1)
@@ -163,19 +193,24 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH) -> Block:
             np.concatenate([part, np.asarray(whole[each], np.float32)])
             for part, whole in zip(around, texts, strict=True)
         ]
+    if unknown_as is not None:
+        around = [
+            np.repeat(np.asarray(whole, np.float32), len(part), axis=0)
+            for part, whole in zip(around, unknown_as, strict=True)
+        ]
     state, answers, heard = around
-    places = np.repeat(np.maximum(at[:, None] - first - STEPS[:reach], 0), said.shape[1], axis=0)
     flat = said.ravel()
+    places = np.repeat(np.maximum(at[:, None] - first - STEPS[:reach], 0), said.shape[1], axis=0)
+    there = there.reshape(len(flat), reach)
     cells = np.r_[0:reach, REACH]
     right, unknown = (examples.bits(name, rows)[:, cells] for name in ("right", "unknown"))
-    there = (pairs[..., _DISTANCE] > 0) | (pairs[..., _LAST] > 0)
-    fits = fits_of(answers[flat], heard, places) * there.reshape(len(flat), -1, 1)
     tensor = torch.from_numpy
     return Block(
         tensor(pairs.reshape(-1, *pairs.shape[2:])),
         tensor(messages.reshape(-1, messages.shape[2])),
         tensor(state),
-        tensor(fits),
+        tensor(fits_of(answers[flat], heard, places) * there[..., None]),
+        tensor(there),
         flat,
         places,
         tensor(right),
@@ -190,23 +225,22 @@ class Looks(NamedWeights):
         super().__init__(network.shapes(state, config.says, config.hidden, config.second), generator)
         with torch.no_grad():
             self.weights["fit"].fill_(0.25)
-            self.weights["first_response"].zero_()
+            self.weights["first_draft_state"].zero_()
 
     def first(self, block: Block, xp: Torch) -> Tensor:
         """(R, C, D + 1) Energies."""
         w = self.by_name
         answer, heard = network.says(w, block.state, xp)
         cells = network.cells_of(w, block.pairs, block.fits, xp)
-        found, start = network.first_look(
-            w, cells, block.messages, xp.take(answer, block.said), heard, block.places, xp
-        )
-        energies = torch.cat([found, start[:, None]], dim=1)
-        energies = energies + (xp.take(block.state, block.said) @ w["first.response"])[:, None]
+        drafts = xp.take(block.state, block.said), xp.take(answer, block.said)
+        found = network.first_look(w, cells, block.there, block.messages, drafts, heard, block.places, xp)
+        energies: Tensor = torch.cat([found.cells, found.start[:, None]], dim=1) + found.draft[:, None]
         return energies.view(len(block.right), -1, energies.shape[1])
 
 
 def train_first(
     lessons: Sequence[Lesson],
+    unknown: RoomTexts,
     config: LooksConfig,
     *,
     checkpoint: Path | None = None,
@@ -215,7 +249,8 @@ def train_first(
     """The weights of the first look; those of the second are not trained yet.
 
     Args:
-        lessons: Human links have their own share; all others are as likely as each other.
+        lessons: Human links have their own share; see `shares_of`.
+        unknown: What a message says of which no word is known.
         config: How.
         checkpoint: A file to go on from, written every now and then.
         progress: Called after each step, with its loss.
@@ -228,14 +263,16 @@ def train_first(
     optimizer = torch.optim.AdamW(
         looks.parameters(), config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3, fused=True
     )
-    xp, shares = Torch(config.dropout), shares_of([lesson.kind for lesson in lessons], config.links)
+    xp, shares = Torch(config.dropout), _shares(lessons, config)
 
     def loss_at(random: np.random.Generator) -> Tensor:
         reach = _NEAR if random.random() < config.near else REACH
         losses = []
         for place in random.choice(len(lessons), config.blocks, p=shares).tolist():
             lesson = lessons[place]
-            block = block_of(lesson, lesson.blocks[random.integers(len(lesson.blocks))], reach)
+            rows = lesson.blocks[random.integers(len(lesson.blocks))]
+            foreign = random.random() < config.foreign
+            block = block_of(lesson, rows, reach, unknown if foreign else None)
             losses.append(loss_of(looks.first(block, xp), block.right, block.unknown, config.drafts))
         return torch.cat(losses).mean()
 
@@ -247,9 +284,30 @@ def train_first(
     return looks.arrays()
 
 
-def shares_of(kinds: Sequence[Kind], links: float) -> NDArray[np.float64]:
-    """How likely each of some lessons is taken, given their kinds: human links have their own share."""
-    human = np.array([kind is Kind.LINKS for kind in kinds])
-    shares = np.where(human, links / max(human.sum(), 1), (1 - links) / max((~human).sum(), 1))
+def _shares(lessons: Sequence[Lesson], config: LooksConfig) -> NDArray[np.float64]:
+    sizes = [len(lesson.examples.at) * lesson.weight**2 for lesson in lessons]
+    kinds = [lesson.kind for lesson in lessons]
+    given = {Kind.LINKS: config.links, Kind.DRAFTS: config.tasks, Kind.MEANT: config.meant}
+    return shares_of(kinds, sizes, given)
+
+
+def shares_of(
+    kinds: Sequence[Kind], sizes: Sequence[float], given: Mapping[Kind, float]
+) -> NDArray[np.float64]:
+    """How likely each of some lessons is taken, so that none dominates.
+
+    Args:
+        kinds: What they teach.
+        sizes: How many messages they have; of a lesson that is four times as long, twice as many are taken.
+        given: The shares of some kinds; all others share the rest.
+    """
+    root = np.sqrt(sizes)
+    shares = np.zeros(len(kinds))
+    groups: list[tuple[float, set[Kind]]] = [(share, {kind}) for kind, share in given.items()]
+    groups.append((1.0 - sum(given.values()), set(Kind) - given.keys()))
+    for share, group in groups:
+        which = np.array([kind in group for kind in kinds], bool)
+        if which.any():
+            shares[which] = share * root[which] / root[which].sum()
     result: NDArray[np.float64] = shares / shares.sum()
     return result

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ PARTS = ("train", "dev", "test")
 _HELD_OUT = 0.05
 """Share of the days of a channel that are test, and of those before them that are dev."""
 _LONGEST_WORD = 30
+_SMALL = (8, 120)
+"""Messages of a small room."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Source:
         licence: Under which its text was published; "none stated" if none is.
         dev: Another, where the split is that of its authors.
         most: Messages of the train part that are heard, evenly spread over it.
+        weight: How often it is taken, beside others of its size.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Source:
     licence: str
     dev: str | None = None
     most: int = 1_000_000
+    weight: float = field(default=1.0, compare=False)
 
     @property
     def open(self) -> bool:
@@ -208,12 +212,26 @@ class HeardRoom(ArrayFolder):
         bounds = self.bounds.tolist()
         return [(bounds[place], bounds[place + 1]) for place, each in enumerate(self.parts) if each == part]
 
+    def beginnings(self, part: str, share: float, random: np.random.Generator) -> list[tuple[int, int]]:
+        """Where small rooms begin and end, that are made of a share of the segments: chats begin short."""
+        found = []
+        for first, last in self.segments(part):
+            bounds = np.cumsum([first, *random.integers(*_SMALL, (last - first) // _SMALL[0])])
+            for start, stop in pairwise(bounds[bounds <= last].tolist()):
+                if random.random() < share:
+                    found.append((start, stop))
+        return found
+
     def columns(self, first: int, last: int, weights: NDArray[np.float32]) -> Columns:
-        """Some messages, given how much pieces tell."""
+        """Some messages, given how much pieces tell; what was said before them never happened."""
         start, stop = self.pieces_at[[first, last]]
         pieces = np.asarray(self.pieces[start:stop])
+        place = np.arange(last - first)
+        columns = {name: np.asarray(getattr(self, name)[first:last]) for name in OF_MESSAGES}
+        for name in ("own", "called"):
+            columns[name] = np.where(columns[name] > place, 0, columns[name])
         return Columns(
-            **{name: np.asarray(getattr(self, name)[first:last]) for name in OF_MESSAGES},
+            **columns,
             pieces=pieces,
             weights=weights[pieces & np.uint32(len(weights) - 1)],
             offsets=self.pieces_at[first : last + 1] - start,
@@ -232,6 +250,7 @@ def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardR
     if out.exists():
         heard = HeardRoom(out)
         if heard.source == source:
+            heard.source = source
             return heard
         raise TrainingError(f"{out}: this room was heard from another source; choose another folder")
     kept = _Kept()

@@ -14,21 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
+from towhom.crosstalk.folder import lexicon_of
 from towhom.crosstalk.mind import Mind
-from towhom.crosstalk.words import LIMIT
 from towhom.files import atomic_file
 from towhom.hearing.lexicon import Lexicon
-from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.crosstalk.encoder import Encoder
 from towhom.training.crosstalk.examples import Kind, collect
-from towhom.training.crosstalk.looks import Lesson, LooksConfig, RoomTexts, Weights, read_texts, train_first
+from towhom.training.crosstalk.looks import (
+    Lesson,
+    LooksConfig,
+    RoomTexts,
+    Weights,
+    read_texts,
+    train_first,
+    unknown_text,
+)
 from towhom.training.crosstalk.rooms import HeardRoom, Source, hear_room
 from towhom.training.crosstalk.second import collect_second, train_second
 from towhom.training.crosstalk.text import TextConfig, train_text
 from towhom.training.crosstalk.vocabulary import choose_words
 
 _TEXT, _FIRST, _LOOKS = "text.safetensors", "first.safetensors", "looks.safetensors"
-_MOST = 60_000
+_SECONDS = "seconds.json"
+_MOST = {Kind.LINKS: 1 << 40, Kind.NAMES: 60_000, Kind.DRAFTS: 25_000, Kind.TOPICS: 60_000,
+         Kind.MEANT: 60_000}  # fmt: skip
 """Messages of a room that teach in one way."""
 _SECOND = 12_000
 """The same, of the second look."""
@@ -47,6 +56,23 @@ class Settings:
     text: TextConfig = field(default_factory=TextConfig)
     looks: LooksConfig = field(default_factory=LooksConfig)
     without: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        text_steps: int | None = None,
+        looks_steps: int | None = None,
+        without: tuple[str, ...] = (),
+        seed: int = 0,
+    ) -> Settings:
+        """The usual ones, but for what is given."""
+        text, looks = TextConfig(seed=seed), LooksConfig(seed=seed)
+        return cls(
+            text if text_steps is None else replace(text, steps=text_steps),
+            looks if looks_steps is None else replace(looks, steps=looks_steps),
+            without,
+        )
 
 
 Progress = Callable[[str, int, int, float], None]
@@ -75,29 +101,36 @@ def train(
         progress: Called with the stage, the step, how many there are, and the loss.
     """
     work.mkdir(parents=True, exist_ok=True)
-    began = perf_counter()
     heard = [hear_room(source, data, work.parent / "heard" / source.name, lexicon) for source in sources]
     rooms = [room for room in heard if room.name not in settings.without]
-    seconds = {"hearing": perf_counter() - began}
     words = _words(rooms, work, settings)
     run = _Run(rooms, words, work, settings, progress)
     stages: dict[str, Callable[[], None]] = {
         "text": lambda: run.text(encoder), "first look": run.first, "second look": run.second
     }  # fmt: skip
     for stage, learn in stages.items():
+        began = perf_counter()
         learn()
-        seconds[stage] = perf_counter() - began - sum(seconds.values())
+        _add_seconds(work, stage, perf_counter() - began)
     return {
         "settings": asdict(settings),
         "words": len(words),
         "rooms": [asdict(room.source) for room in rooms],
-        "seconds": {stage: round(time, 1) for stage, time in seconds.items()},
+        "seconds": {stage: round(time, 1) for stage, time in _seconds(work).items()},
     }
 
 
-def lexicon_of(words: Sequence[str]) -> Lexicon:
-    """What a model that knows these words makes of a text."""
-    return Lexicon(ModelVocabulary(tuple(words), np.zeros((len(words) + 1, 0), np.float32)), LIMIT)
+def _seconds(work: Path) -> dict[str, float]:
+    """What the stages of a run have taken, as far as none was killed."""
+    path = work / _SECONDS
+    found: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return found
+
+
+def _add_seconds(work: Path, stage: str, seconds: float) -> None:
+    known = _seconds(work)
+    with atomic_file(work / _SECONDS, "w") as file:
+        json.dump({**known, stage: known.get(stage, 0.0) + seconds}, file)
 
 
 def load_weights(work: Path) -> tuple[list[str], Weights]:
@@ -146,12 +179,12 @@ class _Run:
             texts = self._texts(text, room)
             for kind in Kind:
                 folder = self.work / "examples" / f"{room.name}.{kind.value}"
-                most = 1 << 40 if kind is Kind.LINKS else _MOST
+                most = int(_MOST[kind] * room.source.weight)
                 found = collect(room, kind, "train", self._weights, folder, most=most, seed=config.seed)
                 if found is not None:
-                    lessons.append(Lesson(room.name, kind, found, texts))
+                    lessons.append(Lesson(room.name, kind, found, texts, room.source.weight))
         found_looks = train_first(
-            lessons, config, checkpoint=self.work / "first.checkpoint",
+            lessons, unknown_text(text), config, checkpoint=self.work / "first.checkpoint",
             progress=lambda step, loss: self.progress("first look", step, config.steps, loss),
         )  # fmt: skip
         _write(path, found_looks)
@@ -164,12 +197,13 @@ class _Run:
         mind, lessons = Mind({**text, **first}), []
         for room in self.rooms:
             texts = self._texts(text, room)
-            for kind in Kind:
+            for kind in (Kind.LINKS, Kind.NAMES, Kind.TOPICS, Kind.MEANT):
                 folder = self.work / "second" / f"{room.name}.{kind.value}"
                 share = 1.0 if kind is Kind.LINKS else min(1.0, _SECOND * 3 / len(room.speaker))
                 taught = collect_second(
-                    mind, room, texts, kind, "train", self._weights, folder, share=share, seed=config.seed
-                )
+                    mind, room, texts, kind, "train", self._weights, folder, unknown=unknown_text(text),
+                    share=share, foreign=config.foreign, seed=config.seed,
+                )  # fmt: skip
                 if taught is not None and np.asarray(taught.right).any():
                     lessons.append((kind, taught))
         both = train_second(
@@ -182,7 +216,7 @@ class _Run:
 
     @cached_property
     def _weights(self) -> NDArray[np.float32]:
-        return lexicon_of(self.words).piece_weights
+        return lexicon_of(tuple(self.words)).piece_weights
 
 
 def _write(path: Path, weights: Weights) -> None:

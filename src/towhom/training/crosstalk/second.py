@@ -17,7 +17,7 @@ from towhom.crosstalk.structure import Sights, parents
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
 from towhom.training.crosstalk.descent import loss_of, rate
-from towhom.training.crosstalk.examples import Examples, Kind, Rows, rows_of, written
+from towhom.training.crosstalk.examples import Examples, Kind, Rows, bounds_of, rows_of, written
 from towhom.training.crosstalk.looks import WARM_UP, Looks, LooksConfig, RoomTexts, Weights, shares_of
 from towhom.training.crosstalk.rooms import HeardRoom
 
@@ -34,7 +34,9 @@ def collect_second(
     weights: NDArray[np.float32],
     folder: Path,
     *,
+    unknown: RoomTexts,
     share: float = 1.0,
+    foreign: float = 0.0,
     seed: int = 0,
 ) -> Examples | None:
     """Write what the second look can learn from a room, unless that was done before.
@@ -47,21 +49,25 @@ def collect_second(
         part: Of the room.
         weights: How much pieces tell.
         folder: Where to.
+        unknown: What a message says of which no word is known.
         share: Of the segments that are taken.
+        foreign: Share of these that are seen as if no word were known.
         seed: For what is drawn.
     """
     if folder.exists():
         return Examples(folder)
     random = np.random.default_rng(seed)
     found: list[dict[str, NDArray[Any]]] = []
-    for first, last in room.segments(part):
+    for first, last in bounds_of(room, kind, part, random):
         if random.random() >= share:
             continue
         rows = rows_of(room, kind, first, last, hidden=part == "train", random=random)
-        if rows is not None:
-            past = room.columns(first, last, weights)
-            said = mind.texts(*(np.asarray(each[first:last], np.float32) for each in texts))
-            found += _seen(mind, past, said, rows)
+        if rows is None:
+            continue
+        said = [np.asarray(each[first:last], np.float32) for each in texts]
+        if random.random() < foreign:
+            said = [np.repeat(np.asarray(each, np.float32), last - first, axis=0) for each in unknown]
+        found += _seen(mind, room.columns(first, last, weights), mind.texts(*said), rows)
     if not found:
         return None
     return written(folder, found)
@@ -117,7 +123,7 @@ def train_second(
         progress: Called after each step, with its loss.
     """
     torch.manual_seed(config.seed)
-    looks = Looks(len(first["first.response"]), config, torch.Generator().manual_seed(config.seed))
+    looks = Looks(len(first["first.draft.state"]), config, torch.Generator().manual_seed(config.seed))
     with torch.no_grad():
         for name, value in looks.by_name.items():
             if not name.startswith("second."):
@@ -128,7 +134,8 @@ def train_second(
     human = np.array([kind is Kind.LINKS for kind, _ in lessons])
     links = sum(len(each) for each, is_human in zip(rows, human, strict=True) if is_human)
     share = 1.0 if human.all() else 0.5
-    shares = shares_of([kind for kind, _ in lessons], share)
+    given = {Kind.LINKS: share, Kind.MEANT: 0.0 if human.all() else config.meant}
+    shares = shares_of([kind for kind, _ in lessons], [len(each) for each in rows], given)
     steps = max(int(epochs * (links or len(rows[0])) / _BATCH / share), 1)
     xp, w = Torch(1.5 * config.dropout), looks.by_name
     random = np.random.default_rng(config.seed)

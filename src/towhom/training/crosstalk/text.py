@@ -33,8 +33,8 @@ CONTEXT = 15
 """Messages that tell what the room talks about."""
 FAR = 60
 """Answers farther back are left out."""
-_MOST, _OTHERS = 90, 60
-"""Answers of a window that are learned from at once, and other messages: those, too, were said there."""
+_MOST = 90
+"""Answers of a window that are learned from at once."""
 _WARM_UP = 200
 
 
@@ -60,11 +60,11 @@ class TextConfig:
     dimensions: int = 128
     state: int = 256
     tower: int = 96
-    steps: int = 20_000
+    steps: int = 12_000
     windows: int = 8
     learning_rate: float = 0.002
-    words_rate: float = 0.5
-    word_dropout: float = 0.3
+    words_rate: float = 1.0
+    word_dropout: float = 0.15
     dropout: float = 0.1
     seed: int = 0
 
@@ -181,22 +181,18 @@ class _Batch:
         rows = np.flatnonzero(answers.answered[first + CONTEXT : last] >= first) + first + CONTEXT
         if len(rows) > _MOST:
             rows = np.sort(random.choice(rows, _MOST, replace=False))
-        others = np.setdiff1d(np.arange(first + CONTEXT, last), rows)
-        known = len(rows)
-        rows = np.concatenate([rows, random.choice(others, min(len(others), _OTHERS), replace=False)])
         start, stop = answers.starts[[first, last]]
         self.tokens.append(answers.tokens[start:stop])
         self.lengths.append(np.diff(answers.starts[first : last + 1]))
         here = self.size - first
         answered, before = answers.answered[rows], answers.before[rows]
-        answered[known:] = -1
         cells = rows[:, None] - np.arange(1, FAR + 1)
         speaker, who = answers.speaker, answers.speaker[rows][:, None]
         theirs = (cells >= first) & (speaker[np.maximum(cells, 0)] != who)
         whose = speaker[np.maximum(cells, 0)] == speaker[answered][:, None]
-        right = (cells == answered[:, None]) if answers.single else whose & (answered >= 0)[:, None]
+        right = (cells == answered[:, None]) if answers.single else whose
         self._parts["rows"].append(rows + here)
-        self._parts["answered"].append(np.where(answered >= 0, answered + here, -1))
+        self._parts["answered"].append(answered + here)
         self._parts["before"].append(np.where(before >= first, before + here, -1))
         self._parts["context"].append(rows[:, None] - np.arange(1, CONTEXT + 1) + here)
         self._parts["cells"].append(np.where(theirs, cells + here, -1))
@@ -236,7 +232,7 @@ class _Reader(NamedWeights):
     def _what(self, batch: _Batch, found: words.Encoded) -> Tensor:
         """Which of all messages was said."""
         rows, heard = torch.from_numpy(batch.rows), found.heard
-        answered, answers = _of(heard[:, 0], batch.answered), found.answers
+        answered, answers = heard[torch.from_numpy(batch.answered), 0], found.answers
         context = torch.zeros(len(rows), batch.size)
         context.scatter_(1, torch.from_numpy(batch.context), 1.0)
         before = _of(heard[:, 1], batch.before)

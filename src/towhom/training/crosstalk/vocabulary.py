@@ -73,6 +73,13 @@ def _count(room: HeardRoom) -> _Counts:
     return found
 
 
+def no_names(words: Sequence[str], names: frozenset[str]) -> NDArray[np.bool_]:
+    """(W,) Which words, the most frequent first, nobody is called by; the most common stay."""
+    return np.array(
+        [rank < COMMON or word == NAME or word not in names for rank, word in enumerate(words)], bool
+    )
+
+
 def tokens_of(room: HeardRoom, words: Iterable[str]) -> NDArray[np.int32]:
     """The words of a room by their numbers in a vocabulary, from 1 on; 0 for those that are not in it."""
     numbers = {word: number for number, word in enumerate(words, 1)}

@@ -1,0 +1,93 @@
+"""`towhom train-crosstalk`: our own model, on many rooms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from towhom import load
+from towhom.cli.options import FOLDER
+from towhom.errors import ConfigError
+from towhom.extras import require
+from towhom.persistence import check_replaceable
+
+
+@click.command("train-crosstalk")
+@click.argument("rooms", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("out", type=FOLDER)
+@click.option("--data", type=FOLDER, required=True, help="The folder that the paths in ROOMS are in.")
+@click.option(
+    "--work", type=FOLDER, required=True, help="For what is made on the way; several runs share it."
+)
+@click.option(
+    "--encoder", type=FOLDER, help="A published sentence encoder (BERT), for vectors to begin with."
+)
+@click.option("--without", metavar="ROOM", multiple=True, help="Leave a room out; any number of times.")
+@click.option("--open", "open_only", is_flag=True, help="Learn from rooms under an open licence alone.")
+@click.option("--text-steps", type=click.IntRange(1), help="How long words are learned.")
+@click.option("--looks-steps", type=click.IntRange(1), help="How long the looks are learned.")
+@click.option("--seed", default=0, show_default=True, help="For all that is random.")
+@click.option("--force", is_flag=True, help="Replace a model that is there already.")
+def train_crosstalk(
+    rooms: Path,
+    out: Path,
+    data: Path,
+    work: Path,
+    encoder: Path | None,
+    without: tuple[str, ...],
+    open_only: bool,
+    text_steps: int | None,
+    looks_steps: int | None,
+    seed: int,
+    force: bool,
+) -> None:
+    """Train Crosstalk on the ROOMS that a file lists, and write the model to the folder OUT.
+
+    A run that was interrupted or killed goes on where it was when the same command is given again.
+    """
+    check_replaceable(out)
+    if out.exists() and not force:
+        raise ConfigError(f"{out}: is there already; --force replaces it")
+    require("torch", extra="train", purpose="training")
+    from towhom.training.crosstalk.package import make_model
+    from towhom.training.crosstalk.rooms import read_recipe
+    from towhom.training.crosstalk.run import Settings
+
+    sources = read_recipe(rooms)
+    if unknown := sorted(set(without) - {source.name for source in sources}):
+        raise click.UsageError(f"{rooms}: there is no room {', '.join(unknown)} in it")
+    if open_only:
+        sources = [source for source in sources if source.open]
+    settings = Settings.of(text_steps=text_steps, looks_steps=looks_steps, without=without, seed=seed)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(30), TaskProgressColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(stage: str, step: int, steps: int, loss: float) -> None:
+            if stage not in tasks:
+                console.print(stage)
+                tasks[stage] = bar.add_task(stage, total=steps, state="")
+            bar.update(tasks[stage], completed=step + 1, state=f"loss {loss:.3f}")
+
+        try:
+            measured = make_model(
+                sources, data, work, out, settings, lexicon=load().lexicon, encoder=encoder,
+                progress=progress,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted; the same command goes on where it was") from None
+    for name, found in measured.items():
+        links, talks = found["links"], found["conversations"]
+        console.print(
+            f"{name}: links F1 {links['f1']:.2f}, conversations one-to-one {talks['one_to_one']:.2f}, "
+            f"exact match F1 {talks['exact_match']['f1']:.2f}; addressees {found['addressees']:.2f} %",
+            markup=False,
+        )
+    console.print(str(out), markup=False)

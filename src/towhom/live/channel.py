@@ -1,0 +1,323 @@
+"""A channel as it is followed: every message is heard once, and placed once, for all who ask about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from towhom.chat import Kind, Message
+from towhom.crosstalk.columns import Array
+from towhom.crosstalk.mind import Known, Mind, Room
+from towhom.crosstalk.readings import likeliest, read
+from towhom.hearing.calls import Call
+from towhom.hearing.ear import Ear
+from towhom.hearing.lexicon import Lexicon
+from towhom.hearing.manners import SURE, Manner
+from towhom.hearing.people import People as Everybody
+from towhom.hearing.states import flag_of, text_of, whole_of
+from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Utterance
+from towhom.live.addressing import People, believed
+
+CHUNK = 256
+"""Messages that are taken at once, where there are many."""
+_CHANGES = frozenset({Kind.RENAME, Kind.EDIT, Kind.DELETE})
+_IDS = 10_000
+"""So many of the last messages can be answered by their identifier, however far back."""
+_KEPT = 0.001
+"""Probabilities below this are not remembered."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """A message as it was heard, and what is made of it; messages are numbers, as in `Placed`."""
+
+    utterance: Utterance
+    order: int
+    """How many messages were said before it."""
+    line: int
+    only_other: str | None = None
+    """Whoever was in a room of two with its speaker."""
+    people: People = field(default_factory=dict)
+    addressee: str | None = None
+    """The likeliest; None for nobody in particular."""
+    back: int = 0
+    """How many messages before it that is what it answers; 0 if it starts a conversation."""
+    answers: int = 0
+    """The number of what it answers, or its own."""
+    thread: int = 0
+    likely: float = 1.0
+    """How likely the link is."""
+    first_thread: int = 0
+    """Its conversation at first sight."""
+    answered: Utterance | None = None
+    """What it answers, and"""
+    answered_to: str | None = None
+    """whom that was for; for as long as anybody asks why."""
+    alone: bool = False
+    """Whether nobody else has spoken."""
+
+    @property
+    def sure(self) -> float:
+        """How likely it is for the likeliest."""
+        return self.people.get(self.addressee, 0.0)
+
+
+class Line(NamedTuple):
+    """A line of a channel, in the order in which they came."""
+
+    message: Message
+    number: int
+    turn: Turn | None
+    """None if it is no message, or changes what is not remembered."""
+    renamed: bool = False
+    """Whether somebody is called differently from now on."""
+
+
+class Channel:
+    """Follows one channel. Memory is bounded, however long it is.
+
+    Args:
+        mind: What looks at the messages.
+        lexicon: Its words.
+    """
+
+    def __init__(self, mind: Mind, lexicon: Lexicon) -> None:
+        self._mind, self._lexicon = mind, lexicon
+        self.ear = Ear(lexicon)
+        self.room = Room(mind)
+        self.turns: list[Turn] = []
+        """The last messages, the latest last."""
+        self._by_id: dict[str, Turn] = {}
+        self._lines = 0
+
+    @property
+    def people(self) -> Everybody:
+        """Who is there."""
+        return self.ear.people
+
+    def take(self, lines: Sequence[Message]) -> Iterator[Line]:
+        """The next lines; each is understood as if the later ones were not there."""
+        waiting: list[Line] = []
+        for message in lines:
+            number = self._lines if message.line is None else message.line
+            self._lines += 1
+            if message.kind in _CHANGES or self._is_new_name(message):
+                yield from self._place(waiting)
+                waiting = []
+            if message.kind is Kind.RENAME:
+                yield Line(message, number, None, self.ear.rename(message.speaker, message.text))
+                continue
+            if message.kind in _CHANGES:
+                yield Line(message, number, self._change(message))
+                continue
+            turn = None
+            if message.kind in SPOKEN:
+                known = self.people.get(message.speaker)
+                turn = Turn(self.ear.hear(message), self.ear.count - 1, number)
+                turn.only_other = self.people.only_other(turn.utterance.speaker)
+                if known is None or not known.spoken:
+                    yield from self._meet(turn.utterance.speaker, waiting)
+            waiting.append(Line(message, number, turn))
+        yield from self._place(waiting)
+
+    def imagine(self, message: Message) -> Turn:
+        """A message as if it were said now. Nothing is remembered."""
+        turn = Turn(self.ear.imagine(message), self.ear.count, self._lines)
+        turn.only_other = self.people.only_other(turn.utterance.speaker)
+        self._judge(turn, self.room.imagine(turn.utterance), self.turns)
+        return turn
+
+    def state(self) -> dict[str, Any]:
+        """What is known of the channel, as JSON can hold it; `resume` goes on from there."""
+        return {
+            "vocabulary": self._lexicon.fingerprint,
+            "lines": self._lines,
+            "ear": self.ear.state(),
+            "room": self.room.state(),
+            "turns": [_state_of(turn) for turn in self.turns],
+            "ids": [_far_of(name, turn) for name, turn in self._by_id.items()],
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was.
+
+        Raises:
+            LookupError, TypeError, ValueError: It was no such state.
+        """
+        self._lines = whole_of(state["lines"])
+        self.ear.resume(state["ear"])
+        self.turns = [_turn_of(each) for each in state["turns"]]
+        near = {turn.order: turn for turn in self.turns}
+        if list(near) != list(range(self.ear.count - len(self.turns), self.ear.count)):
+            raise ValueError("messages and their places differ")
+        for name, *told in state["ids"]:
+            far = _far_turn(*told)
+            self._by_id[text_of(name)] = near.get(whole_of(far.order, below=self.ear.count), far)
+        if state["vocabulary"] != self._lexicon.fingerprint:
+            for turn in self.turns:
+                self.ear.read(turn.utterance)
+        self.room.resume(state["room"], [turn.utterance for turn in self.turns])
+
+    # -- inside
+
+    def _is_new_name(self, message: Message) -> bool:
+        """Whether somebody has another name from now on: answers show the names of their time."""
+        if message.name is None:
+            return False
+        known = self.people.get(message.speaker)
+        return known is None or known.name != message.name
+
+    def _meet(self, newcomer: str, waiting: list[Line]) -> Iterator[Line]:
+        """Somebody speaks for the first time: those who called them before they did addressed them."""
+        earlier = [turn.utterance for turn in self.turns]
+        earlier += [line.turn.utterance for line in waiting if line.turn is not None]
+        naming = self.ear.naming(newcomer, earlier)
+        if not naming:
+            return
+        yield from self._place(waiting)
+        waiting.clear()
+        for utterance in naming:
+            self.ear.rehear(utterance, utterance.text)
+        self.room.refresh()
+
+    def _place(self, lines: list[Line]) -> Iterator[Line]:
+        turns = [line.turn for line in lines if line.turn is not None]
+        known = [self._known(turn) for turn in turns]
+        given = [
+            None if answered is None else Known(turn.order - answered.order, answered.first_thread)
+            for turn, answered in zip(turns, known, strict=True)
+        ]
+        heard = self.room.hear([turn.utterance for turn in turns], given)
+        for turn, answered, likely, thread in zip(turns, known, heard.likely, heard.threads, strict=True):
+            turn.first_thread = thread
+            self._judge(turn, likely, self.turns, answered)
+            self.turns.append(turn)
+        del self.turns[:-REACH]
+        yield from lines
+
+    def _judge(self, turn: Turn, likely: Array, before: Sequence[Turn], answered: Turn | None = None) -> None:
+        """Who a message is for and what it answers, given how likely it answers each before it."""
+        said = turn.utterance
+        reading = read(likely, said.speaker, before)
+        found = reading.people
+        if answered is not None and answered.utterance.speaker == said.speaker:
+            found = {answered.addressee: answered.sure}  # it goes on with an own line, the platform says
+        people = believed(found, said, turn.only_other)
+        turn.people = {who: p for who, p in people.items() if p >= _KEPT or who is None}
+        turn.addressee = said.addressee if said.addressee is not None else likeliest(people)
+        if answered is not None:
+            turn.back, turn.likely = turn.order - answered.order, 1.0
+        else:
+            called = said.addressee is not None
+            turn.back, turn.likely = reading.best_link(turn.addressee, called=called)
+            if not turn.back and turn.addressee is not None:
+                turn.back = _last_of(turn.addressee, before)
+                turn.likely = float(likely[turn.back - 1]) if turn.back else turn.likely
+            answered = before[-turn.back] if turn.back else turn
+        turn.answers = answered.line
+        turn.thread = turn.line if answered is turn else answered.thread
+        turn.answered = None if answered is turn else answered.utterance
+        turn.answered_to = answered.addressee
+        turn.alone = len(reading.people) == 1 and all(
+            earlier.utterance.speaker == said.speaker for earlier in before
+        )
+
+    def _known(self, turn: Turn) -> Turn | None:
+        """What the platform says that a message answers; from now on, the message itself can be answered."""
+        said = turn.utterance
+        found = None if said.reply_to is None else self._by_id.get(said.reply_to)
+        if said.id is not None:
+            self._by_id.pop(said.id, None)
+            self._by_id[said.id] = turn
+            if len(self._by_id) > _IDS:
+                del self._by_id[next(iter(self._by_id))]
+        return found
+
+    def _change(self, message: Message) -> Turn | None:
+        """A message is changed or taken back: gives that message, if it is remembered."""
+        turn = None if message.id is None else self._by_id.get(message.id)
+        if message.kind is Kind.DELETE and message.id is not None:
+            self._by_id.pop(message.id, None)
+        place = None if turn is None else turn.order - (self.ear.count - len(self.turns))
+        if turn is None or place is None or place < 0:
+            return None
+        said = turn.utterance
+        if message.kind is Kind.DELETE:
+            said.gone, said.text, said.names, said.tokens = True, "", (), NO_TOKENS
+            said.pieces, said.weights = NO_PIECES, NO_WEIGHTS
+            self.room.refresh()
+            return turn
+        self.ear.rehear(said, message.text, message.mentions)
+        self.room.refresh()
+        linked = self._by_id.get(said.reply_to) if said.reply_to is not None else None
+        self._judge(turn, self.room.imagine(said, place), self.turns[:place], linked)
+        return turn
+
+
+def _last_of(who: str, before: Sequence[Turn]) -> int:
+    """How many messages ago somebody spoke, 0 if not within reach."""
+    for back in range(1, min(len(before), REACH) + 1):
+        said = before[-back].utterance
+        if said.speaker == who and not said.gone:
+            return back
+    return 0
+
+
+def _far_of(name: str, turn: Turn) -> list[Any]:
+    """What is kept of a message that can be answered by its identifier, however far back it is."""
+    called = turn.utterance.addressee == turn.addressee is not None
+    return [name, turn.order, turn.line, turn.thread, turn.first_thread, turn.utterance.speaker,
+            turn.addressee, round(turn.sure, 6), called]  # fmt: skip
+
+
+def _far_turn(
+    order: object, line: object, thread: object, first_thread: object, speaker: object, addressee: object,
+    sure: Any, called: object,
+) -> Turn:  # fmt: skip
+    """What `_far_of` gave."""
+    to = None if addressee is None else text_of(addressee)
+    calls = (Call(to, Manner.GIVEN, SURE[Manner.GIVEN]),) if flag_of(called) and to is not None else ()
+    turn = Turn(Utterance(text_of(speaker), "", calls), whole_of(order), _number(line), addressee=to)
+    turn.thread, turn.first_thread, turn.people = _number(thread), whole_of(first_thread), {to: float(sure)}
+    return turn
+
+
+def _number(value: object) -> int:
+    """The number of a message, which it must be."""
+    if type(value) is not int:
+        raise TypeError(f"expected a whole number, found {value!r}")
+    return value
+
+
+def _state_of(turn: Turn) -> dict[str, Any]:
+    return {
+        **turn.utterance.state(),
+        "order": turn.order,
+        "line": turn.line,
+        "people": [[who, round(likely, 6)] for who, likely in turn.people.items()],
+        "addressee": turn.addressee,
+        "link": [turn.back, turn.answers, turn.thread, turn.first_thread, round(turn.likely, 6)],
+    }
+
+
+def _turn_of(state: dict[str, Any]) -> Turn:
+    """What `_state_of` gave.
+
+    Raises:
+        LookupError, TypeError, ValueError: It did not.
+    """
+    back, answers, thread, first_thread, likely = state["link"]
+    return Turn(
+        Utterance.of(state),
+        whole_of(state["order"]),
+        _number(state["line"]),
+        None,
+        {None if who is None else text_of(who): float(p) for who, p in state["people"]},
+        None if state["addressee"] is None else text_of(state["addressee"]),
+        whole_of(back),
+        _number(answers),
+        _number(thread),
+        float(likely),
+        whole_of(first_thread),
+    )

@@ -1,0 +1,72 @@
+"""Which of some drafts, and to whom: read off the same energies as who answers whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.chat import Message
+from towhom.hearing.utterance import REACH
+from towhom.live.channel import Channel, Turn
+
+_LARGEST = 1e6
+"""Far beyond the energies of any trained model."""
+
+
+class Pair(NamedTuple):
+    """Somebody may say a draft to somebody."""
+
+    draft: int
+    """Which of them, from 0 on."""
+    to: str | None
+    """None if nobody else is there."""
+    likely: float
+
+
+def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]:
+    """How likely each pair of draft and addressee is, if one of them is right.
+
+    A draft that calls somebody is for them. An own line of the responder leads to whom it was for.
+
+    Args:
+        channel: Where they may be said next.
+        responder: By whom.
+        drafts: At least one.
+    """
+    imagined = [channel.ear.imagine(Message(responder, text)) for text in drafts]
+    energies = channel.room.weigh(imagined).astype(np.float64)
+    energies = np.nan_to_num(energies, nan=-np.inf, posinf=_LARGEST, neginf=-np.inf)
+    people = _leads(channel.turns, responder)
+    pairs: list[tuple[int, str | None, float]] = []
+    for place, said in enumerate(imagined):
+        to = said.addressee
+        for who, columns in people.items():
+            if to is None or who == to:
+                pairs.append((place, who, float(np.logaddexp.reduce(energies[place, columns]))))
+        if to is not None and to not in people:  # who is named but has not spoken of late has only listened
+            pairs.append((place, to, float(energies[place].max())))
+        elif to is None and not people:
+            pairs.append((place, None, float(np.logaddexp.reduce(energies[place]))))
+    odds = np.exp(np.array([energy for _, _, energy in pairs]) - max(energy for _, _, energy in pairs))
+    shares = (odds / odds.sum()).tolist()
+    return [Pair(place, who, share) for (place, who, _), share in zip(pairs, shares, strict=True)]
+
+
+def _leads(turns: Sequence[Turn], responder: str) -> dict[str, NDArray[np.int64]]:
+    """The columns that lead to each of those who have spoken, who are most recent first."""
+    found: dict[str, list[int]] = {}
+    own: list[tuple[int, str]] = []
+    for column, turn in enumerate(reversed(turns[-REACH:])):
+        if turn.utterance.gone:
+            continue
+        if turn.utterance.speaker != responder:
+            found.setdefault(turn.utterance.speaker, []).append(column)
+        elif turn.addressee is not None:
+            own.append((column, turn.addressee))
+    for column, who in own:
+        if who in found:
+            found[who].append(column)
+    return {who: np.array(columns) for who, columns in found.items()}

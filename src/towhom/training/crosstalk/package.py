@@ -1,0 +1,133 @@
+"""From rooms to a model that people run: trained, measured, written with a card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from towhom.crosstalk.folder import SavedCrosstalk, Sizes, compacted, write_crosstalk
+from towhom.evaluation.addressees import describe_addressees, follow_logs, follow_model
+from towhom.evaluation.reply_links import read_linked_logs
+from towhom.evaluation.threads import describe_threads
+from towhom.evaluation.threads import follow_logs as place_logs
+from towhom.hearing.lexicon import Lexicon
+from towhom.live import Model
+from towhom.records import circumstances
+from towhom.training.crosstalk.looks import Weights
+from towhom.training.crosstalk.rooms import HeardRoom, Source
+from towhom.training.crosstalk.run import Progress, Settings, load_weights, train
+from towhom.training.crosstalk.vocabulary import no_names
+
+_CARD = """# Crosstalk
+
+Says who each message of a conversation with many speakers is for, which message it answers, and which of some
+drafts should be said next, and to whom. Runs on NumPy; `towhom.load(FOLDER)`.
+
+Trained with towhom {version} on {rooms} rooms:
+
+{list}
+{measured}
+`training.json` has the settings, the data and the course of the training. Words that somebody in the rooms is
+called by are not in the vocabulary, but for the 2,000 most common. It was trained on chats in English about
+software; in other languages it goes by turns, times, names, and what texts have in common. It says who
+somebody talks to, not what they are like: it is not meant to judge people.
+"""
+
+
+def make_model(
+    sources: Sequence[Source],
+    data: Path,
+    work: Path,
+    out: Path,
+    settings: Settings,
+    *,
+    lexicon: Lexicon,
+    encoder: Path | None = None,
+    progress: Progress = lambda stage, step, steps, loss: None,
+) -> dict[str, Any]:
+    """Train a model and write it; returns how good it is where people have drawn links.
+
+    Args:
+        sources: The rooms.
+        data: The folder that their paths are in.
+        work: For what is made on the way; every run has its own folder in it, and rooms are heard once.
+        out: The model folder.
+        settings: How it is trained.
+        lexicon: By which names are told from words as the rooms are heard.
+        encoder: A published sentence encoder, for the vectors of words to begin with.
+        progress: Called with the stage, the step, how many there are, and the loss.
+    """
+    told = [
+        asdict(settings),
+        [asdict(source) for source in sources],
+        None if encoder is None else encoder.name,
+    ]
+    run = work / sha256(json.dumps(told).encode()).hexdigest()[:12]
+    record = train(
+        sources, data, run, settings, lexicon=lexicon, encoder=encoder, progress=progress
+    )  # fmt: skip
+    words, weights = _without_names(*load_weights(run), _names(sources, work))
+    text, looks = settings.text, settings.looks
+    sizes = Sizes(text.dimensions, text.state, text.tower, looks.says, looks.hidden, looks.second)
+    saved = SavedCrosstalk(sizes, compacted(weights), tuple(words))
+    model = Model(saved)
+    measured = {
+        source.name: _measured(model, data / source.dev) for source in sources if source.dev is not None
+    }
+    training = {
+        **circumstances(),
+        **record,
+        "encoder": None if encoder is None else encoder.name,
+        "dev": measured,
+    }
+    write_crosstalk(
+        out, SavedCrosstalk(sizes, saved.weights, saved.vocabulary, training), card=_card(training)
+    )
+    return measured
+
+
+def _names(sources: Sequence[Source], work: Path) -> frozenset[str]:
+    """What people are called in all rooms."""
+    return frozenset[str]().union(*(HeardRoom(work / "heard" / source.name).nicks for source in sources))
+
+
+def _without_names(words: list[str], weights: Weights, names: frozenset[str]) -> tuple[list[str], Weights]:
+    """A model that has forgotten the words that somebody is called by."""
+    stay = no_names(words, names)
+    rows = np.append(True, stay)  # the first is that of unknown words
+    kept = {name: weights[name][rows] for name in ("words.vectors", "words.weight")}
+    return [word for word, keep in zip(words, stay.tolist(), strict=True) if keep], {**weights, **kept}
+
+
+def _measured(model: Model, path: Path) -> dict[str, Any]:
+    """How good a model is where people have drawn reply links."""
+    logs = list(read_linked_logs(path))
+    found = describe_threads(logs, place_logs(model.threads, logs))
+    people = describe_addressees(follow_logs(follow_model(model), logs))
+    return {
+        "links": found["links"],
+        "conversations": found["conversations"],
+        "addressees": people["accuracy"],
+        "addressees_where_nobody_is_named": people["names_nobody"]["accuracy"],
+        "calibration": people["calibration"]["error"],
+    }
+
+
+def _card(training: dict[str, Any]) -> str:
+    rooms = training["rooms"]
+    listed = "\n".join(f"- {room['name']}: {room['licence']}" for room in rooms)
+    lines = [
+        f"On {name}'s development part: links F1 {found['links']['f1']:.1f}, conversations one-to-one "
+        f"{found['conversations']['one_to_one']:.1f}; addressees {found['addressees']:.1f} %, "
+        f"{found['addressees_where_nobody_is_named']:.1f} % where nobody is named.\n"
+        for name, found in training["dev"].items()
+    ]
+    return _CARD.format(
+        version=training["versions"]["towhom"], rooms=len(rooms), list=listed, measured="\n" + "".join(lines)
+    )
