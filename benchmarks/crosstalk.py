@@ -4,10 +4,10 @@
 
 ROOMS is the file that `towhom train-crosstalk` takes; of each room, the days that training keeps aside are
 taken. Where people name each other in front (`name:` or `@name`), samples of the paper's task are made of
-them, and addressee and response are selected with 15 messages of context, beside Direct-Recent+TF-IDF in the
-same run. Where there are topics, the room is pulled apart as if it had none: one-to-one overlap of its
-conversations with the topics. Where it was noted whom something is for (meetings), the share of these that is
-found; "the group" is nobody in particular.
+them, in documents of 500 messages, and addressee and response are selected with 15 messages of context, beside
+Direct-Recent+TF-IDF in the same run. Where there are topics, the room is pulled apart as if it had none:
+one-to-one overlap of its conversations with the topics, day by day. Where it was noted whom something is for
+(meetings), the share of these that is found; "the group" is nobody in particular.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ from towhom.records import circumstances, write_record
 from towhom.training.crosstalk.rooms import Segment, Source, Taught, read_recipe, segments
 
 _CONTEXT = 15
+_DOCUMENT = 500
+"""Messages among which candidates are drawn."""
 _AT = re.compile(r"^\s*@([\w.-]+)[,:]?\s+")
 
 
@@ -52,9 +54,11 @@ def selection(model: Model, room: list[Segment], most: int) -> dict[str, Any] | 
     """The paper's task, on samples of a room; None if it has too few."""
     with tempfile.TemporaryDirectory() as folder:
         logs = []
-        for number, segment in enumerate(room):
-            logs.append(Path(folder) / f"{number:05}.jsonl")
-            logs[-1].write_text("".join(map(_line, segment.messages)), "utf-8")
+        for segment in room:
+            for start in range(0, len(segment.messages), _DOCUMENT):
+                logs.append(Path(folder) / f"{len(logs):05}.jsonl")
+                said = segment.messages[start : start + _DOCUMENT]
+                logs[-1].write_text("".join(map(_line, said)), "utf-8")
         try:
             corpus = build_corpus(Path(folder) / "corpus", splits={Split.TEST: logs})
         except CorpusError:
@@ -97,10 +101,11 @@ def topics(model: Model, room: list[Segment]) -> dict[str, Any]:
             for line, each in enumerate(segment.messages)
         ]
         placed = list(model.threads(chat))
+        days = np.array([each.time.date().toordinal() if each.time else 0 for each in chat])
         true = np.unique([str(each.topic) for each in segment.messages], return_inverse=True)[1]
         found = np.unique([each.thread for each in placed], return_inverse=True)[1]
         messages += len(chat)
-        matched += one_to_one(true, found)
+        matched += sum(one_to_one(true[days == day], found[days == day]) for day in np.unique(days))
     return {"messages": messages, "one_to_one": round(100 * matched / messages, 2)}
 
 
