@@ -4,7 +4,7 @@
 
 ROOMS is the file that `towhom train-crosstalk` takes; of each room, the days that training keeps aside are
 taken. Where people name each other in front (`name:` or `@name`), samples of the paper's task are made of
-them, in documents of 500 messages, and addressee and response are selected with 15 messages of context, beside
+them, in documents of 500 messages: addressee and response are selected with 15 messages of context, beside
 Direct-Recent+TF-IDF in the same run. Where there are topics, the room is pulled apart as if it had none:
 one-to-one overlap of its conversations with the topics, day by day. Where it was noted whom something is for
 (meetings), the share of these that is found; "the group" is nobody in particular.
