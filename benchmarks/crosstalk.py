@@ -53,7 +53,7 @@ def kept_aside(source: Source, data: Path) -> list[Segment]:
 def selection(model: Model, room: list[Segment], most: int) -> dict[str, Any] | None:
     """The paper's task, on samples of a room; None if it has too few."""
     with tempfile.TemporaryDirectory() as folder:
-        logs = []
+        logs: list[Path] = []
         for segment in room:
             for start in range(0, len(segment.messages), _DOCUMENT):
                 logs.append(Path(folder) / f"{len(logs):05}.jsonl")

@@ -205,4 +205,5 @@ class TestNicks:
                 called.update(words[:1] if len(words) > 2 and words[1] == ":" else [])
         assert len(nicks) > 10_000
         assert rare & nicks == set()
-        assert {word for word in rare if called[word] > 0.5 * uses[word]} == set()
+        # A word of other rooms may stand there once or twice.
+        assert {word for word in rare if called[word] > max(0.5 * uses[word], 2)} == set()

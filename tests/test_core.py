@@ -55,21 +55,11 @@ def test_logs_corpora_and_running_a_model_need_no_extra(corpus: Path, write_log:
         (["train", "{new}", "--corpus", "{corpus}", "--vectors", "{corpus}"], "train"),
         (["bench", "train", "--corpus", "{corpus}", "--vectors", "{corpus}"], "train"),
         (
-            [
-                "package",
-                "{corpus}",
-                "{new}",
-                "--corpus",
-                "{corpus}",
-                "--links",
-                "{corpus}",
-                "--dev-links",
-                "{corpus}",
-            ],
+            ["train-crosstalk", "{corpus}/manifest.json", "{new}", "--data", "{corpus}", "--work", "{new}"],
             "train",
         ),
     ],
-    ids=["export", "vectors", "train", "bench", "package"],
+    ids=["export", "vectors", "train", "bench", "train-crosstalk"],
 )
 def test_what_needs_an_extra_names_it(command: list[str], extra: str, corpus: Path, tmp_path: Path) -> None:
     done = run(*(part.format(corpus=corpus, new=tmp_path / "new") for part in command))

@@ -101,7 +101,8 @@ class TestCrash:
         jobs = [(place, person) for place in range(5) for person in range(2)]
         with ThreadPoolExecutor(len(jobs)) as pool:
             running = [pool.submit(speak, *job) for job in jobs]
-            wait_for(lambda: sum(map(len, list(acknowledged.values()))) > 200, 30)
+            said_so_far = lambda: [len(each) for each in list(acknowledged.values())]  # noqa: E731
+            wait_for(lambda: sum(said_so_far()) > 200 and 0 not in said_so_far(), 30)
             server.kill()
             for each in running:
                 each.result()

@@ -38,7 +38,7 @@ def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]
     """
     imagined = [channel.ear.imagine(Message(responder, text)) for text in drafts]
     energies = channel.room.weigh(imagined).astype(np.float64)
-    energies = np.nan_to_num(energies, nan=-np.inf, posinf=_LARGEST, neginf=-np.inf)
+    energies = np.nan_to_num(energies, nan=-_LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
     people = _leads(channel.turns, responder)
     pairs: list[tuple[int, str | None, float]] = []
     for place, said in enumerate(imagined):

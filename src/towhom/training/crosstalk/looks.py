@@ -63,14 +63,14 @@ class LooksConfig:
     says: int = 24
     hidden: int = 96
     second: int = 48
-    steps: int = 8000
+    steps: int = 6500
     blocks: int = 6
     links: float = 0.38
     tasks: float = 0.27
     meant: float = 0.05
     drafts: float = 0.6
     near: float = 0.7
-    foreign: float = 0.08
+    foreign: float = 0.25
     learning_rate: float = 0.002
     dropout: float = 0.1
     seed: int = 0

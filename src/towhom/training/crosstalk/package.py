@@ -22,7 +22,7 @@ from towhom.records import circumstances
 from towhom.training.crosstalk.looks import Weights
 from towhom.training.crosstalk.rooms import HeardRoom, Source
 from towhom.training.crosstalk.run import Progress, Settings, load_weights, train
-from towhom.training.crosstalk.vocabulary import no_names
+from towhom.training.crosstalk.vocabulary import names_of, no_names
 
 _CARD = """# Crosstalk
 
@@ -94,7 +94,7 @@ def make_model(
 
 def _names(sources: Sequence[Source], work: Path) -> frozenset[str]:
     """What people are called in all rooms."""
-    return frozenset[str]().union(*(HeardRoom(work / "heard" / source.name).nicks for source in sources))
+    return frozenset[str]().union(*(names_of(HeardRoom(work / "heard" / source.name)) for source in sources))
 
 
 def _without_names(words: list[str], weights: Weights, names: frozenset[str]) -> tuple[list[str], Weights]:

@@ -17,6 +17,8 @@ _ROOMS = 4
 """What is said in so many rooms is a word, too."""
 _SEGMENTS = 3
 _IN_FRONT = 0.2
+_CALLED, _TWICE = 0.5, 2
+"""A name is what is said in front so often, of its uses, and more than so many times."""
 _LEAST = 12
 """How often a word must be said."""
 _SEPARATORS = frozenset({":", ",", ";"})
@@ -71,6 +73,13 @@ def _count(room: HeardRoom) -> _Counts:
         firsts = firsts[separators[said[firsts + 1]]]
         found.in_front += np.bincount(said[firsts], minlength=size)
     return found
+
+
+def names_of(room: HeardRoom) -> frozenset[str]:
+    """What people of a room are called: those who are there, and whatever is mostly said in front."""
+    counted = _count(room)
+    called = np.flatnonzero(counted.in_front > np.maximum(_CALLED * counted.times, _TWICE))
+    return room.nicks | {room.words[place] for place in called.tolist()}
 
 
 def no_names(words: Sequence[str], names: frozenset[str]) -> NDArray[np.bool_]:
