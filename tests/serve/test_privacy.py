@@ -128,8 +128,8 @@ def broken(folder: Path) -> Path:
         "import sys\n"
         "if 'towhom.serve.worker' in ' '.join(sys.orig_argv):\n"
         "    from towhom.live import Session\n"
-        "    def observe(self, message):\n"
-        "        raise ValueError(message.text)\n"
-        "    Session.observe = observe\n"
+        "    def observe(self, messages):\n"
+        "        raise ValueError(messages[0].text)\n"
+        "    Session.observe_all = observe\n"
     )
     return folder / "broken"
