@@ -77,6 +77,11 @@ class TestRestart:
         assert said(server.client, ROOM, CHAT[:1])[0]["number"] == 150
 
 
+def counts(acknowledged: dict[tuple[int, int], list[str]]) -> list[int]:
+    """How much of what each has said was acknowledged."""
+    return [len(each) for each in list(acknowledged.values())]
+
+
 class TestCrash:
     def test_nothing_acknowledged_is_lost_or_doubled(self, start: Start) -> None:
         """Killed under load, all processes at once; clients then send what was not acknowledged again."""
@@ -101,8 +106,7 @@ class TestCrash:
         jobs = [(place, person) for place in range(5) for person in range(2)]
         with ThreadPoolExecutor(len(jobs)) as pool:
             running = [pool.submit(speak, *job) for job in jobs]
-            said_so_far = lambda: [len(each) for each in list(acknowledged.values())]  # noqa: E731
-            wait_for(lambda: sum(said_so_far()) > 200 and 0 not in said_so_far(), 30)
+            wait_for(lambda: sum(counts(acknowledged)) > 200 and 0 not in counts(acknowledged), 30)
             server.kill()
             for each in running:
                 each.result()

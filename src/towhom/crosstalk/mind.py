@@ -18,6 +18,8 @@ from towhom.crosstalk.structure import Second, Sights, look_again, parents
 from towhom.hearing.states import text_of, whole_of
 from towhom.hearing.utterance import REACH, Utterance
 
+_quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+"""Some libraries for matrices complain about numbers that they do not use."""
 _PEOPLE = 500
 """When more have come up than this, those who have left are forgotten."""
 
@@ -68,6 +70,7 @@ class Mind:
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
         self._w = {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}
 
+    @_quiet
     def read(self, messages: Sequence[Utterance]) -> Texts:
         """What messages say; those of which no word is known say the same, however long they are."""
         tokens = [message.tokens if message.tokens.any() else message.tokens[:1] for message in messages]
@@ -78,6 +81,7 @@ class Mind:
         """What messages say, given how they were encoded."""
         return Texts(state, answers, heard, *network.says(self._w, state))
 
+    @_quiet
     def first_look(
         self,
         past: Columns,
@@ -111,6 +115,7 @@ class Mind:
         energies = np.concatenate([np.where(seen.there, found.cells, -np.inf), found.start[:, None]], axis=1)
         return FirstLook(seen, fits, cells, energies, found.draft)
 
+    @_quiet
     def second_look(
         self,
         past: Columns,

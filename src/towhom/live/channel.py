@@ -55,7 +55,7 @@ class Turn:
     answered_to: str | None = None
     """whom that was for; for as long as anybody asks why."""
     alone: bool = False
-    """Whether nobody else has spoken."""
+    """Whether nobody else was known."""
 
     @property
     def sure(self) -> float:
@@ -116,6 +116,7 @@ class Channel:
                 known = self.people.get(message.speaker)
                 turn = Turn(self.ear.hear(message), self.ear.count - 1, number)
                 turn.only_other = self.people.only_other(turn.utterance.speaker)
+                turn.alone = len(self.people) == 1
                 if known is None or not known.spoken:
                     yield from self._meet(turn.utterance.speaker, waiting)
             waiting.append(Line(message, number, turn))
@@ -219,9 +220,6 @@ class Channel:
         turn.thread = turn.line if answered is turn else answered.thread
         turn.answered = None if answered is turn else answered.utterance
         turn.answered_to = answered.addressee
-        turn.alone = len(reading.people) == 1 and all(
-            earlier.utterance.speaker == said.speaker for earlier in before
-        )
 
     def _known(self, turn: Turn) -> Turn | None:
         """What the platform says that a message answers; from now on, the message itself can be answered."""
