@@ -47,6 +47,14 @@ class Follow:
         me = self.speaker[found.placed.line]
         return self.to[answered] if self.speaker[answered] == me else self.speaker[answered]
 
+    def has_spoken_since(self, found: Observation) -> bool:
+        """Whether it goes on with an own line for nobody, and is for who has spoken since: there are few."""
+        line, (answered,) = found.placed.line, found.placed.replies_to
+        if self.speaker[answered] != self.speaker[line] or self.to[answered] is not None:
+            return False
+        since = [self.speaker[each] for each in self.order if answered < each < line]
+        return len(self.session.people) <= 4 and found.addressees[0].id in since
+
     def contradicts(self, found: Observation) -> bool:
         """Whether the platform says two things: that it answers one, and that it is for another.
 
@@ -79,7 +87,7 @@ def check(model: Model, chat: Iterable[Message]) -> list[Observation]:
             assert found.how is How.NAMED, found  # nobody is found who did not say anything
             assert not follow.said_something(who), found
         elif found.how is How.INFERRED:  # who calls somebody may take up what another said to them
-            assert follow.leads_to(found) == who, found
+            assert follow.leads_to(found) == who or follow.has_spoken_since(found), found
     return result
 
 

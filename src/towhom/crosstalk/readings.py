@@ -66,14 +66,16 @@ class Said(Protocol):
         """None is nobody in particular."""
 
 
-def read(likely: Array, speaker: str, before: Sequence[Said]) -> Reading:
+def read(likely: Array, speaker: str, before: Sequence[Said], *, few: bool = False) -> Reading:
     """What is made of one message.
 
     Args:
         likely: (`REACH` + 1,) How likely each message before it is answered, the latest first; last, none.
         speaker: Who says it.
         before: Those before it, the latest last.
+        few: Whether there are few people: an own line for nobody then leads to who has spoken since.
     """
+    other = _last_other(speaker, before) if few else 0
     start = float(likely[REACH])
     people: dict[str | None, float] = {None: start}
     leads: list[Lead] = []
@@ -82,10 +84,21 @@ def read(likely: Array, speaker: str, before: Sequence[Said]) -> Reading:
         earlier = before[-1 - column]
         said = earlier.utterance
         who = earlier.addressee if said.speaker == speaker else said.speaker
+        if who is None and 0 < other <= column:
+            who = before[-other].utterance.speaker
         people[who] = people.get(who, 0.0) + probability
         leads.append(Lead(column + 1, who, (*said.addressees, *said.mentions), probability))
     leads.append(Lead(0, None, (), start))
     return Reading(people, leads)
+
+
+def _last_other(speaker: str, before: Sequence[Said]) -> int:
+    """How many messages ago somebody else spoke, 0 if nobody did."""
+    for back in range(1, len(before) + 1):
+        said = before[-back].utterance
+        if said.speaker != speaker and not said.gone:
+            return back
+    return 0
 
 
 def likeliest(people: Mapping[str | None, float]) -> str | None:

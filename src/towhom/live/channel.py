@@ -24,6 +24,8 @@ CHUNK = 256
 _CHANGES = frozenset({Kind.RENAME, Kind.EDIT, Kind.DELETE})
 _IDS = 10_000
 """So many of the last messages can be answered by their identifier, however far back."""
+_FEW = 4
+"""In a room of so many people, who goes on after another has spoken talks to them."""
 _KEPT = 0.001
 """Probabilities below this are not remembered."""
 
@@ -37,7 +39,9 @@ class Turn:
     """How many messages were said before it."""
     line: int
     only_other: str | None = None
-    """Whoever was in a room of two with its speaker."""
+    """Whoever was in a room of two with its speaker, for as long as it is one."""
+    apart: str | None = None
+    """Whom it would be for in any other room."""
     people: People = field(default_factory=dict)
     addressee: str | None = None
     """The likeliest; None for nobody in particular."""
@@ -54,8 +58,8 @@ class Turn:
     """What it answers, and"""
     answered_to: str | None = None
     """whom that was for; for as long as anybody asks why."""
-    alone: bool = False
-    """Whether nobody else was known."""
+    known: int = 0
+    """How many people were known."""
 
     @property
     def sure(self) -> float:
@@ -116,7 +120,7 @@ class Channel:
                 known = self.people.get(message.speaker)
                 turn = Turn(self.ear.hear(message), self.ear.count - 1, number)
                 turn.only_other = self.people.only_other(turn.utterance.speaker)
-                turn.alone = len(self.people) == 1
+                turn.known = len(self.people)
                 if known is None or not known.spoken:
                     yield from self._meet(turn.utterance.speaker, waiting)
             waiting.append(Line(message, number, turn))
@@ -200,13 +204,18 @@ class Channel:
     def _judge(self, turn: Turn, likely: Array, before: Sequence[Turn], answered: Turn | None = None) -> None:
         """Who a message is for and what it answers, given how likely it answers each before it."""
         said = turn.utterance
-        reading = read(likely, said.speaker, before)
+        if turn.only_other is None:
+            _open_room(before)
+        reading = read(likely, said.speaker, before, few=0 < turn.known <= _FEW)
         found = reading.people
         if answered is not None and answered.utterance.speaker == said.speaker:
             found = {answered.addressee: answered.sure}  # it goes on with an own line, the platform says
         people = believed(found, said, turn.only_other)
         turn.people = {who: p for who, p in people.items() if p >= _KEPT or who is None}
         turn.addressee = said.addressee if said.addressee is not None else likeliest(people)
+        if turn.only_other is not None:
+            alone = believed(found, said, None)
+            turn.apart = said.addressee if said.addressee is not None else likeliest(alone)
         if answered is not None:
             turn.back, turn.likely = turn.order - answered.order, 1.0
         else:
@@ -251,6 +260,14 @@ class Channel:
         linked = self._by_id.get(said.reply_to) if said.reply_to is not None else None
         self._judge(turn, self.room.imagine(said, place), self.turns[:place], linked)
         return turn
+
+
+def _open_room(before: Sequence[Turn]) -> None:
+    """It is no room of two any more: what was said in it was not for the only other one as such."""
+    for turn in reversed(before):
+        if turn.only_other is None:
+            break
+        turn.addressee, turn.only_other = turn.apart, None
 
 
 def _last_of(who: str, before: Sequence[Turn]) -> int:
@@ -310,6 +327,7 @@ def _turn_of(state: dict[str, Any]) -> Turn:
         Utterance.of(state),
         whole_of(state["order"]),
         _number(state["line"]),
+        None,
         None,
         {None if who is None else text_of(who): float(p) for who, p in state["people"]},
         None if state["addressee"] is None else text_of(state["addressee"]),

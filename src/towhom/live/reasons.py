@@ -26,7 +26,7 @@ def reason_for(turn: Turn, name_of: Callable[[str], str]) -> str:
     if chosen is None:
         if said.everybody:
             return f"{me} speaks to everybody"
-        if turn.alone:
+        if turn.known == 1:
             return "nobody else is there"
         return f"{me} asks the room" if said.asks else f"nothing ties it to anybody {me} talks with"
     who = name_of(chosen)

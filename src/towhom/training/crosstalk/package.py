@@ -83,6 +83,7 @@ def make_model(
     training = {
         **circumstances(),
         **record,
+        "words": len(words),
         "encoder": None if encoder is None else encoder.name,
         "dev": measured,
     }
