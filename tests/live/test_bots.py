@@ -128,7 +128,9 @@ class TestGoingOn:
 
     def test_a_burst_to_nobody(self, session: Session) -> None:
         for text in ("so", "I made", "tea"):
-            assert session.observe(Message("ada", text)).addressee is None
+            session.observe(Message("ada", text))
+            assert not session.is_for("helper")
+            assert not session.is_for("weather")
 
     def test_another_is_named(self, session: Session) -> None:
         talk(session, "ada> helper: is the door open ?", "helper> ada: yes", "ada> bob: come in")

@@ -183,4 +183,4 @@ class TestARoomOfTwo:
         """Nobody said that only these two are there."""
         session = ruled.session()
         talk(session, "ada> tea", "bob> milk")
-        assert talk(session, "ada> is the door open ?").addressee is None
+        assert talk(session, "cyd> is the door open ?").addressee is None

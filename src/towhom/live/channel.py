@@ -130,6 +130,7 @@ class Channel:
         """A message as if it were said now. Nothing is remembered."""
         turn = Turn(self.ear.imagine(message), self.ear.count, self._lines)
         turn.only_other = self.people.only_other(turn.utterance.speaker)
+        turn.known = len(self.people) + (self.people.get(turn.utterance.speaker) is None)
         self._judge(turn, self.room.imagine(turn.utterance), self.turns)
         return turn
 
