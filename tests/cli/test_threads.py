@@ -18,7 +18,7 @@ from tests.readers.exports import slack, slack_message, write
 LOG = """\
 === kim has joined #tea
 [10:00] <ada> does anybody know how to descale the kettle?
-[10:00] <bob> is the window shut?
+[10:00] <bob> hi all, can anyone tell me if the window is shut?
 [10:01] <grace> ada: vinegar, then rinse it twice
 [10:01] <hugo> bob: I shut the window an hour ago
 [10:02] <ada> grace: thanks, how much vinegar?
