@@ -66,6 +66,14 @@ class TestWords:
             for one, other in zip(alone, together, strict=True):
                 assert_allclose(one[0], other[place], atol=1e-5)
 
+    def test_where_no_word_is_known_length_does_not_matter(self) -> None:
+        w, tokens = random_weights(1), np.array([0, 0, 0, 4, 0, 0, 0, 0, 4], np.int32)
+        found = words.encode(w, tokens, np.array([0, 3, 6, 7, 7, 9]))
+        for part in found:
+            assert_allclose(part[0], part[2], atol=1e-5)
+            for one, other in ((0, 1), (0, 3), (1, 4)):
+                assert not np.allclose(part[one], part[other], atol=1e-2)
+
     def test_first_and_last_words_tell(self) -> None:
         w = random_weights(1)
         one, other = (

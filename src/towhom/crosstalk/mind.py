@@ -72,8 +72,8 @@ class Mind:
 
     @_quiet
     def read(self, messages: Sequence[Utterance]) -> Texts:
-        """What messages say; those of which no word is known say the same, however long they are."""
-        tokens = [message.tokens if message.tokens.any() else message.tokens[:1] for message in messages]
+        """What messages say."""
+        tokens = [message.tokens for message in messages]
         offsets = np.cumsum([0, *map(len, tokens)])
         return self.texts(*words.encode(self._w, np.concatenate([np.empty(0, np.int32), *tokens]), offsets))
 

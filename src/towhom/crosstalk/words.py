@@ -52,14 +52,15 @@ def shapes(words: int, dimensions: int, state: int, tower: int) -> dict[str, tup
 
 
 def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = NUMPY) -> Encoded:
-    """Messages, given their words.
+    """Messages, given their words; those of which no word is known say the same, however long they are.
 
     Args:
         w: The weights.
-        tokens: (N,) Words of all messages, one after the other.
+        tokens: (N,) Words of all messages, one after the other; 0 is one that is not known.
         offsets: (U + 1,) Where those of each begin.
         xp: Whose arrays the weights are.
     """
+    tokens, offsets = _cut_short(tokens, offsets)
     vectors = w["words.vectors"]
     bag = xp.bags(vectors, w["words.weight"], tokens, offsets)
     bag = bag * (LENGTH / (xp.norm(bag) + LEAST))
@@ -74,6 +75,14 @@ def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = N
         _unit(state @ w[f"words.{side}.w"] + w[f"words.{side}.b"], xp) for side in ("answers", "heard")
     )
     return Encoded(state, answers * w["words.scale"], heard)
+
+
+def _cut_short(tokens: NDArray[np.int32], offsets: Whole) -> tuple[NDArray[np.int32], Whole]:
+    """The same, with but one word for a message of which none is known."""
+    message = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    known = np.bincount(message[tokens > 0], minlength=len(offsets) - 1) > 0
+    kept = known[message] | (np.arange(len(tokens)) == offsets[message])
+    return tokens[kept], np.concatenate([[0], np.cumsum(kept)])[offsets]
 
 
 def _unit(x: Any, xp: Arrays) -> Any:

@@ -105,12 +105,16 @@ def train(
     rooms = [room for room in heard if room.name not in settings.without]
     words = _words(rooms, work, settings)
     run = _Run(rooms, words, work, settings, progress)
-    stages: dict[str, Callable[[], None]] = {
-        "text": lambda: run.text(encoder), "first look": run.first, "second look": run.second
-    }  # fmt: skip
-    for stage, learn in stages.items():
+    stages: dict[str, tuple[str, Callable[[], Weights]]] = {
+        "text": (_TEXT, lambda: run.text(encoder)),
+        "first look": (_FIRST, run.first),
+        "second look": (_LOOKS, run.second),
+    }
+    for stage, (name, learn) in stages.items():
+        if (work / name).exists():
+            continue
         began = perf_counter()
-        learn()
+        _write(work / name, learn())
         _add_seconds(work, stage, perf_counter() - began)
     return {
         "settings": asdict(settings),
@@ -150,7 +154,7 @@ def _words(rooms: Sequence[HeardRoom], work: Path, settings: Settings) -> list[s
 
 @dataclass(frozen=True)
 class _Run:
-    """The stages; each reads what those before it have written, and does nothing if it has written before."""
+    """The stages; each reads what those before it have written."""
 
     rooms: Sequence[HeardRoom]
     words: list[str]
@@ -158,22 +162,16 @@ class _Run:
     settings: Settings
     progress: Progress
 
-    def text(self, encoder: Path | None) -> None:
-        path = self.work / _TEXT
-        if path.exists():
-            return
+    def text(self, encoder: Path | None) -> Weights:
         config = replace(self.settings.text, words=len(self.words))
         vectors = None if encoder is None else Encoder(encoder).vectors(self.words, config.dimensions)
-        found = train_text(
+        return train_text(
             self.rooms, self.words, config, vectors=vectors, checkpoint=self.work / "text.checkpoint",
             progress=lambda step, loss: self.progress("text", step, config.steps, loss),
         )  # fmt: skip
-        _write(path, found)
 
-    def first(self) -> None:
-        path, config = self.work / _FIRST, self.settings.looks
-        if path.exists():
-            return
+    def first(self) -> Weights:
+        config = self.settings.looks
         text, lessons = load_file(self.work / _TEXT), []
         for room in self.rooms:
             texts = self._texts(text, room)
@@ -183,16 +181,13 @@ class _Run:
                 found = collect(room, kind, "train", self._weights, folder, most=most, seed=config.seed)
                 if found is not None:
                     lessons.append(Lesson(room.name, kind, found, texts, room.source.weight))
-        found_looks = train_first(
+        return train_first(
             lessons, unknown_text(text), config, checkpoint=self.work / "first.checkpoint",
             progress=lambda step, loss: self.progress("first look", step, config.steps, loss),
         )  # fmt: skip
-        _write(path, found_looks)
 
-    def second(self) -> None:
-        path, config = self.work / _LOOKS, self.settings.looks
-        if path.exists():
-            return
+    def second(self) -> Weights:
+        config = self.settings.looks
         text, first = (load_file(self.work / name) for name in (_TEXT, _FIRST))
         mind, lessons = Mind({**text, **first}), []
         for room in self.rooms:
@@ -206,10 +201,9 @@ class _Run:
                 )  # fmt: skip
                 if taught is not None and np.asarray(taught.right).any():
                     lessons.append((kind, taught))
-        both = train_second(
+        return train_second(
             first, lessons, config, progress=lambda step, loss: self.progress("second look", step, 0, loss)
         )
-        _write(path, both)
 
     def _texts(self, text: Weights, room: HeardRoom) -> RoomTexts:
         return read_texts(text, room, self.words, self.work / "texts" / room.name)
