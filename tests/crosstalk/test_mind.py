@@ -220,9 +220,16 @@ class TestWeigh:
         found = room.weigh(drafts)
         past, new = columns_of(messages, numbers), columns_of(drafts, numbers)
         at = np.full(3, past.size)
-        looked = mind.first_look(past, new, at, mind.read(messages), mind.read(drafts))
+        looks = [
+            mind.first_look(past, new, at, mind.read(messages), mind.read(drafts), weigh=weigh).energies
+            for weigh in (True, False)
+        ]
         assert found.shape == (3, REACH + 1)
-        assert_allclose(found, looked.energies + looked.drafts[:, None], atol=1e-4)
+        assert_allclose(found, looks[0], atol=1e-4)
+        there = np.isfinite(found)
+        fits = [row[known] - other[known] for row, other, known in zip(*looks, there, strict=True)]
+        assert all(np.ptp(each) < 1e-4 for each in fits)  # whatever it answers
+        assert np.ptp([each[0] for each in fits]) > 0.1
         gone = [back for back in range(REACH) if messages[-1 - back].gone]
         assert gone
         assert np.isneginf(found[:, gone]).all()
@@ -247,12 +254,14 @@ class TestReachAndTime:
         messages = busy(16, 120, gone=0)
         past, said = columns_of(messages, Numbers()), mind.read(messages)
         at = np.array([110, 119])
-        found = mind.first_look(past, past.at(at), at, said, said.at(at), reach=np.array([15, 40]))
+        found = mind.first_look(
+            past, past.at(at), at, said, said.at(at), reach=np.array([15, 40]), weigh=True
+        )
         assert np.isfinite(found.energies[0, :15]).all()
         assert np.isneginf(found.energies[0, 15:REACH]).all()
         assert np.isfinite(found.energies[1, :40]).all()
         assert np.isneginf(found.energies[1, 40:REACH]).all()
-        assert np.isfinite(found.drafts).all()
+        assert np.isfinite(found.energies[:, REACH]).all()
 
     def test_beyond_reach_nothing_matters(self, mind: Mind) -> None:
         messages, others = busy(16, 120, gone=0), busy(17, 120, gone=0)
@@ -260,9 +269,11 @@ class TestReachAndTime:
         for chat in (messages, [*others[:90], *messages[90:]]):
             past, said = columns_of(chat, Numbers()), mind.read(chat)
             at = np.array([119])
-            found.append(mind.first_look(past, past.at(at), at, said, said.at(at), reach=np.array([15])))
-        assert_allclose(found[0].energies, found[1].energies, atol=1e-4)
-        assert_allclose(found[0].drafts, found[1].drafts, atol=1e-4)
+            looked = mind.first_look(
+                past, past.at(at), at, said, said.at(at), reach=np.array([15]), weigh=True
+            )
+            found.append(looked.energies)
+        assert_allclose(found[0], found[1], atol=1e-4)
 
     def test_timed(self, mind: Mind) -> None:
         messages = busy(18, 60, gone=0)

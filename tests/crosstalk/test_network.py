@@ -116,55 +116,49 @@ class TestLooks:
     def test_first(self) -> None:
         w = random_weights(4)
         cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS)
-        there = (drawn(6, ROWS, REACH) > 0).astype(np.float32)
         messages, answer, heard = drawn(2, ROWS, len(ALONE)), drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
-        state, places = (
-            drawn(7, ROWS, SIZES["state"]),
-            np.random.default_rng(5).integers(0, COUNT, (ROWS, REACH)),
-        )
-        ours = network.first_look(w, cells, there, messages, (state, answer), heard, places)
+        places = np.random.default_rng(5).integers(0, COUNT, (ROWS, REACH))
+        ours = network.first_look(w, cells, messages, answer, heard, places)
         theirs = network.first_look(
-            tensors(w), tensor(cells), tensor(there), tensor(messages), (tensor(state), tensor(answer)),
-            tensor(heard), places, Torch(),
-        )  # fmt: skip
+            tensors(w), tensor(cells), tensor(messages), tensor(answer), tensor(heard), places, Torch()
+        )
         assert_alike(ours, theirs)
-        assert [each.shape for each in ours] == [(ROWS, REACH), (ROWS,), (ROWS,)]
+        assert [each.shape for each in ours] == [(ROWS, REACH), (ROWS,), (ROWS, REACH, 16)]
+
+    def test_drafts(self) -> None:
+        w, units = random_weights(4), drawn(1, ROWS, REACH, 16)
+        there = (drawn(6, ROWS, REACH) > 0).astype(np.float32)
+        messages, says = drawn(2, ROWS, len(ALONE)), (drawn(7, ROWS, SIZES["state"]), drawn(3, ROWS, SAYS))
+        ours = network.draft_energies(w, units, there, messages, says)
+        theirs = network.draft_energies(
+            tensors(w), tensor(units), tensor(there), tensor(messages), (tensor(says[0]), tensor(says[1])),
+            Torch(),
+        )  # fmt: skip
+        assert_alike([ours], [theirs])
+        assert ours.shape == (ROWS,)
 
     def test_a_draft_is_not_judged_by_what_is_not_there(self) -> None:
         """The energy of a draft sums over messages; those that are not there do not count."""
-        w = random_weights(4)
-        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS)
+        w, units = random_weights(4), drawn(1, ROWS, REACH, 16)
         there = np.ones((ROWS, REACH), np.float32)
         there[:, 3] = 0
-        other = cells.copy()
-        other[:, 3] -= 5  # less, so that the most of all cells stays the same
-        cells[:, 3] -= 4
-        messages, drafts = drawn(2, ROWS, len(ALONE)), (drawn(7, ROWS, SIZES["state"]), drawn(3, ROWS, SAYS))
-        heard, places = drawn(4, COUNT, SAYS), np.zeros((ROWS, REACH), np.int64)
-        one, two = (
-            network.first_look(w, each, there, messages, drafts, heard, places) for each in (cells, other)
-        )
-        assert_allclose(one.draft, two.draft, atol=1e-5)
-        assert not np.allclose(one.cells[:, 3], two.cells[:, 3])
+        other = units.copy()
+        other[:, 3] += 5
+        messages, says = drawn(2, ROWS, len(ALONE)), (drawn(7, ROWS, SIZES["state"]), drawn(3, ROWS, SAYS))
+        one, two = (network.draft_energies(w, each, there, messages, says) for each in (units, other))
+        assert_allclose(one, two, atol=1e-5)
         there[:, 3] = 1
-        again = network.first_look(w, cells, there, messages, drafts, heard, places)
-        assert not np.allclose(again.draft, one.draft)
+        assert not np.allclose(network.draft_energies(w, units, there, messages, says), one)
 
     def test_what_a_draft_says_counts(self) -> None:
-        """Beside what it may answer, and for the draft alone."""
-        w = random_weights(4)
-        cells, there = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS), np.ones((ROWS, REACH), np.float32)
-        messages, answer, heard = drawn(2, ROWS, len(ALONE)), drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
-        places = np.zeros((ROWS, REACH), np.int64)
+        """Beside what it may answer."""
+        w, units, there = random_weights(4), drawn(1, ROWS, REACH, 16), np.ones((ROWS, REACH), np.float32)
+        messages, answer = drawn(2, ROWS, len(ALONE)), drawn(3, ROWS, SAYS)
         one, two = (
-            network.first_look(
-                w, cells, there, messages, (drawn(seed, ROWS, SIZES["state"]), answer), heard, places
-            )
+            network.draft_energies(w, units, there, messages, (drawn(seed, ROWS, SIZES["state"]), answer))
             for seed in (7, 8)
         )
-        assert_allclose(one.cells, two.cells)
-        assert_allclose(one.start, two.start)
-        assert not np.allclose(one.draft, two.draft)
+        assert not np.allclose(one, two)
 
     def test_second(self) -> None:
         w = random_weights(5)
@@ -198,10 +192,12 @@ class TestLooks:
         cells, messages = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS), drawn(2, ROWS, len(ALONE))
         answer, heard = drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
         there, state = np.ones((ROWS, REACH), np.float32), drawn(5, ROWS, SIZES["state"])
-        given = [cells, there, messages, state, answer, heard]
+        units = drawn(8, ROWS, REACH, 16)
+        given = [cells, there, messages, state, answer, heard, units]
         copies = [each.copy() for each in given]
         places = np.zeros((ROWS, REACH), np.int64)
-        network.first_look(w, cells, there, messages, (state, answer), heard, places)
+        network.first_look(w, cells, messages, answer, heard, places)
+        network.draft_energies(w, units, there, messages, (state, answer))
         words.encode(w, np.array([1, 2], np.int32), np.array([0, 2]))
         for one, other in zip(given, copies, strict=True):
             assert_allclose(one, other)

@@ -56,8 +56,6 @@ class FirstLook(NamedTuple):
     """(R, `REACH`, cells) All that is known of each two."""
     energies: Array
     """(R, `REACH` + 1) The last is of a start."""
-    drafts: Array
-    """(R,) How well each fits into the room, whatever it answers."""
 
 
 class Mind:
@@ -92,6 +90,7 @@ class Mind:
         *,
         reach: Whole | None = None,
         timed: Flags | None = None,
+        weigh: bool = False,
     ) -> FirstLook:
         """What is seen of some messages.
 
@@ -103,17 +102,18 @@ class Mind:
             drafts: What the new ones say.
             reach: See `signals.compare`.
             timed: See there.
+            weigh: Whether they are drafts, which are weighed against each other.
         """
         seen = compare(past, new, at, reach=reach, timed=timed)
         places, _ = places_before(at)
         fits = fits_of(drafts.answers, said.heard, places) * seen.there[..., None]
         cells = network.cells_of(self._w, seen.pairs, fits)
-        there = seen.there.astype(np.float32)
-        found = network.first_look(
-            self._w, cells, there, seen.messages, (drafts.state, drafts.as_answer), said.as_heard, places
-        )
+        found = network.first_look(self._w, cells, seen.messages, drafts.as_answer, said.as_heard, places)
         energies = np.concatenate([np.where(seen.there, found.cells, -np.inf), found.start[:, None]], axis=1)
-        return FirstLook(seen, fits, cells, energies, found.draft)
+        if weigh:
+            says, there = (drafts.state, drafts.as_answer), seen.there.astype(np.float32)
+            energies += network.draft_energies(self._w, found.units, there, seen.messages, says)[:, None]
+        return FirstLook(seen, fits, cells, energies)
 
     @_quiet
     def second_look(
@@ -140,7 +140,7 @@ def seen_again(
     past: Columns, new: Columns, at: Whole, sights: Sights, first: FirstLook, *, number: int = 0
 ) -> tuple[Second, Array, Array]:
     """What the second look sees; (R, K, cells and `STRUCTURE`), (R, `ALONE` and `ALONE_AFTER`) all of it."""
-    seen, fits, cells, energies, _ = first
+    seen, fits, cells, energies = first
     found = look_again(
         past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits, number=number
     )
@@ -246,9 +246,8 @@ class Room:
         """(R, `REACH` + 1) Energies of drafts and what each would answer; P(r, j) is their softmax."""
         if not self.messages:
             return np.zeros((len(drafts), REACH + 1), np.float32)
-        looked = self._first_look(drafts, np.full(len(drafts), len(self.messages)))[2]
-        result: Array = looked.energies + looked.drafts[:, None]
-        return result
+        at = np.full(len(drafts), len(self.messages))
+        return self._first_look(drafts, at, weigh=True)[2].energies
 
     def refresh(self) -> None:
         """Look again at what was said, since a message was changed or taken back."""
@@ -279,14 +278,12 @@ class Room:
             raise ValueError("messages and conversations differ")
         self.refresh()
 
-    def _first_look(self, new: Sequence[Utterance], at: Whole) -> tuple[Columns, Columns, FirstLook]:
+    def _first_look(
+        self, new: Sequence[Utterance], at: Whole, *, weigh: bool = False
+    ) -> tuple[Columns, Columns, FirstLook]:
         """What there is to see of messages that are not to be remembered."""
-        columns = columns_of(new, self._numbers)
-        return (
-            self._columns,
-            columns,
-            self._mind.first_look(self._columns, columns, at, self._texts, self._mind.read(new)),
-        )
+        past, columns, drafts = self._columns, columns_of(new, self._numbers), self._mind.read(new)
+        return past, columns, self._mind.first_look(past, columns, at, self._texts, drafts, weigh=weigh)
 
     @property
     def _sights(self) -> Sights:

@@ -84,46 +84,63 @@ class Energies(NamedTuple):
     """(R, D) Of each message that may be answered."""
     start: Any
     """(R,) Of a start."""
-    draft: Any
-    """(R,) Of the message itself, whatever it answers: where it is one of several drafts."""
+    units: Any
+    """(R, D, second) What the energies of the cells are made of."""
 
 
 def first_look(
     w: Weights,
     cells: Any,
-    there: Any,
     messages: Any,
-    drafts: tuple[Any, Any],
+    answer: Any,
     heard: Any,
     places: Any,
     xp: Arrays = NUMPY,
 ) -> Energies:
-    """What each message may answer, and how well it fits into the room.
+    """What each message may answer.
 
     Args:
         w: The weights.
         cells: (R, D, cells) See `cells_of`.
-        there: (R, D) 1 where there is such a message, else 0.
         messages: (R, `ALONE`)
-        drafts: (R, H), (R, S) What the messages say: all of it, and what matters of it as answers.
+        answer: (R, S) What matters of what the messages say, as answers.
         heard: (N, S) What those before them say, as something that is answered.
         places: (R, D) Which of them each cell is about.
         xp: Whose arrays these are.
     """
     rows, reach, width = cells.shape
-    state, answer = drafts
     hidden = (cells.reshape(-1, width) @ w["first.cell.w"]).reshape(rows, reach, -1)
     alone = messages @ w["first.message.w"] + answer @ w["first.answer.w"] + w["first.b"]
-    hidden = xp.relu(hidden + alone[:, None] + xp.take(heard @ w["first.heard.w"], places))
+    hidden += alone[:, None]
+    hidden += xp.take(heard @ w["first.heard.w"], places)
+    hidden = xp.relu(hidden)
     second = xp.relu(xp.thin(hidden).reshape(rows * reach, -1) @ w["first.second.w"] + w["first.second.b"])
     energies = (second @ w["first.out"]).reshape(rows, reach)
     known = xp.join([messages, answer, xp.most(cells)])
     start = xp.relu(known @ w["first.start.w"] + w["first.start.b"]) @ w["first.start.out"]
-    # Whether a draft fits into the room is for all its messages together to say.
-    second = second.reshape(rows, reach, -1) * there[..., None]
-    known = xp.thin(xp.join([second.sum(1) * _SUMMED, xp.most(second), messages, answer]))
-    draft = xp.relu(known @ w["first.draft.w"] + w["first.draft.b"]) @ w["first.draft.out"]
-    return Energies(energies, start, draft + state @ w["first.draft.state"])
+    return Energies(energies, start, second.reshape(rows, reach, -1))
+
+
+def draft_energies(
+    w: Weights, units: Any, there: Any, messages: Any, says: tuple[Any, Any], xp: Arrays = NUMPY
+) -> Any:
+    """(R,) How well each message fits into the room, whatever it answers: where it is one of several drafts.
+
+    That is for all messages of the room together to say.
+
+    Args:
+        w: The weights.
+        units: (R, D, second) Of the first look.
+        there: (R, D) 1 where there is such a message, else 0.
+        messages: (R, `ALONE`)
+        says: (R, H), (R, S) What the messages say: all of it, and what matters of it as answers.
+        xp: Whose arrays these are.
+    """
+    state, answer = says
+    units = units * there[..., None]
+    known = xp.thin(xp.join([units.sum(1) * _SUMMED, xp.most(units), messages, answer]))
+    fits = xp.relu(known @ w["first.draft.w"] + w["first.draft.b"]) @ w["first.draft.out"]
+    return fits + state @ w["first.draft.state"]
 
 
 def second_look(w: Weights, cells: Any, messages: Any, there: Any, xp: Arrays = NUMPY) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from towhom.crosstalk.columns import Array
+from towhom.hearing.calls import Call
 from towhom.hearing.utterance import REACH, Utterance
 
 _LEAST = 1e-4
@@ -26,8 +27,8 @@ class Lead(NamedTuple):
     """How many messages before; 0 for a start."""
     who: str | None
     """To whom it leads: who said it, or whom an own line was for."""
-    names: tuple[str, ...]
-    """Whom it calls or mentions."""
+    calls: tuple[Call, ...]
+    """Who is named in it."""
     likely: float
 
 
@@ -48,7 +49,7 @@ class Reading(NamedTuple):
         found = [
             (lead.likely, lead.back)
             for lead in self.leads
-            if lead.who == addressee or (called and addressee in lead.names)
+            if lead.who == addressee or (called and any(call.who == addressee for call in lead.calls))
         ]
         likely, back = max(found, default=(self.leads[-1].likely, 0))
         return back, likely
@@ -87,7 +88,7 @@ def read(likely: Array, speaker: str, before: Sequence[Said], *, few: bool = Fal
         if who is None and 0 < other <= column:
             who = before[-other].utterance.speaker
         people[who] = people.get(who, 0.0) + probability
-        leads.append(Lead(column + 1, who, (*said.addressees, *said.mentions), probability))
+        leads.append(Lead(column + 1, who, said.calls, probability))
     leads.append(Lead(0, None, (), start))
     return Reading(people, leads)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -46,7 +47,8 @@ class Phrases:
         """Those of several words."""
         self.attached = tuple(phrase for phrase in self.all if _ATTACHED.search(phrase))
         """Those of scripts whose words are not set apart, or have endings attached."""
-        self._lengths = sorted({len(phrase) for phrase in self.all}, reverse=True)
+        self._by_first = _lengths(self.all, 0)
+        self._by_last = _lengths(self.all, -1)
         self._spaced = spaced
 
     def __contains__(self, word: str) -> bool:
@@ -67,7 +69,7 @@ class Phrases:
 
     def ending(self, text: str) -> int:
         """How many characters of the end of a text are such a phrase."""
-        for length in self._lengths:
+        for length in self._by_last.get(text[-1:], ()):
             if text[-length:] in self.all and length <= len(text):
                 before = text[-length - 1 : -length]
                 if not (self._spaced and _is_letter(before) and _is_letter(text[-length])):
@@ -76,12 +78,20 @@ class Phrases:
 
     def starting(self, text: str) -> int:
         """How many characters of the start of a text are such a phrase."""
-        for length in self._lengths:
+        for length in self._by_first.get(text[:1], ()):
             if text[:length] in self.all and length <= len(text):
                 after = text[length : length + 1]
                 if not (self._spaced and _is_letter(after) and _is_letter(text[length - 1])):
                     return length
         return 0
+
+
+def _lengths(phrases: Iterable[str], end: int) -> dict[str, list[int]]:
+    """How long phrases are, the longest first, by their character at one end."""
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    for phrase in phrases:
+        found[phrase[end]].add(len(phrase))
+    return {character: sorted(lengths, reverse=True) for character, lengths in found.items()}
 
 
 def _is_letter(character: str) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.utterance import CALLED, Utterance
 from towhom.live.channel import Turn
@@ -41,17 +39,18 @@ def reason_for(turn: Turn, name_of: Callable[[str], str]) -> str:
     if before.speaker == said.speaker:
         seemed = "was" if before.addressee == chosen else "seemed to be"
         return f"{me} goes on: the message before {seemed} to {who}"
-    reasons = (
-        (before.addressee == said.speaker, f"{who} had just addressed {me}"),
-        (_in_common(said, before), f"it has words in common with what {who} said"),
-        (turn.answered_to == said.speaker, f"{who} seemed to talk to {me}"),
-        (before.asks, f"{who} has asked something"),
-        (turn.back == 1, f"{who} spoke just before"),
-    )
-    return next((text for holds, text in reasons if holds), f"it fits best what {who} said")
+    if before.addressee == said.speaker:
+        return f"{who} had just addressed {me}"
+    if _in_common(said, before):
+        return f"it has words in common with what {who} said"
+    if turn.answered_to == said.speaker:
+        return f"{who} seemed to talk to {me}"
+    if before.asks:
+        return f"{who} has asked something"
+    return f"{who} spoke just before" if turn.back == 1 else f"it fits best what {who} said"
 
 
 def _in_common(one: Utterance, other: Utterance) -> bool:
     """Whether two messages share something that tells."""
     telling = one.pieces[one.weights >= _TELLING]
-    return bool(np.isin(telling, other.pieces).any())
+    return not set(telling.tolist()).isdisjoint(other.pieces.tolist())

@@ -165,7 +165,7 @@ class Crosstalk(Selector):
             )
             looked = self._mind.first_look(
                 past, new, place, said, document.drafted.at(draft),
-                reach=np.full(len(place), context), timed=np.zeros(len(place), bool),
+                reach=np.full(len(place), context), timed=np.zeros(len(place), bool), weigh=True,
             )  # fmt: skip
-            found.append(looked.energies + looked.drafts[:, None])
+            found.append(looked.energies)
         return np.concatenate(found)

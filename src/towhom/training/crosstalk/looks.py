@@ -232,9 +232,11 @@ class Looks(NamedWeights):
         w = self.by_name
         answer, heard = network.says(w, block.state, xp)
         cells = network.cells_of(w, block.pairs, block.fits, xp)
-        drafts = xp.take(block.state, block.said), xp.take(answer, block.said)
-        found = network.first_look(w, cells, block.there, block.messages, drafts, heard, block.places, xp)
-        energies: Tensor = torch.cat([found.cells, found.start[:, None]], dim=1) + found.draft[:, None]
+        state, answer = xp.take(block.state, block.said), xp.take(answer, block.said)
+        found = network.first_look(w, cells, block.messages, answer, heard, block.places, xp)
+        says = state, answer
+        drafts = network.draft_energies(w, found.units, block.there, block.messages, says, xp)
+        energies: Tensor = torch.cat([found.cells, found.start[:, None]], dim=1) + drafts[:, None]
         return energies.view(len(block.right), -1, energies.shape[1])
 
 
