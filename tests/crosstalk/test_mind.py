@@ -338,7 +338,7 @@ class TestRefresh:
         changed = lines("cyd> is the kettle open ?")[0]
         for name in ("text", "tokens", "pieces", "weights", "asks"):
             setattr(messages[2], name, getattr(changed, name))
-        one.refresh()
+        one.refresh(messages[2:])
         if one.state() != other.state():
             other.resume(one.state(), other.messages)
         following = lines("dee> the kettle is")
@@ -349,7 +349,7 @@ class TestRefresh:
         messages, one, other = busy(21, 160), Room(mind), Room(mind)
         for room in (one, other):
             room.hear(messages[:150])
-        one.refresh()
+        one.refresh([messages[10], messages[120]])  # the first is forgotten
         assert_allclose(one.hear(messages[150:]).likely, other.hear(messages[150:]).likely, atol=1e-5)
 
 
@@ -434,13 +434,13 @@ def test_what_was_taken_back_is_not_answered(mind: Mind) -> None:
     room = Room(mind)
     room.hear(lines("ada> tea ?", "bob> milk", "cyd> door"))
     room.messages[-1].gone = True
-    room.refresh()
+    room.refresh(room.messages[-1:])
     assert room.hear(lines("dee> open")).likely[0, 0] == 0
 
 
 def test_nothing_is_said(mind: Mind) -> None:
     room = Room(mind)
-    room.refresh()
+    room.refresh([])
     found = room.hear([])
     assert found.likely.shape == (0, REACH + 1)
     assert found.threads == []

@@ -41,6 +41,13 @@ class Texts(NamedTuple):
         """Some of them."""
         return Texts(*(part[places] for part in self))
 
+    def put(self, places: Whole, others: Texts) -> Texts:
+        """These, but for others at some places."""
+        parts = [part.copy() for part in self]
+        for part, other in zip(parts, others, strict=True):
+            part[places] = other
+        return Texts(*parts)
+
     def last(self, count: int) -> Texts:
         """So many of them; copies, since a view would keep the others alive."""
         return Texts(*(part[len(part) - count :].copy() for part in self))
@@ -249,11 +256,14 @@ class Room:
         at = np.full(len(drafts), len(self.messages))
         return self._first_look(drafts, at, weigh=True)[2].energies
 
-    def refresh(self) -> None:
-        """Look again at what was said, since a message was changed or taken back."""
+    def refresh(self, changed: Sequence[Utterance]) -> None:
+        """Look again at messages that were changed or taken back, as far as they are remembered."""
         self._numbers = Numbers()
         self._columns = columns_of(self.messages, self._numbers)
-        self._texts = self._mind.read(self.messages)
+        places = {id(message): place for place, message in enumerate(self.messages)}
+        near = [message for message in changed if id(message) in places]
+        which = np.array([places[id(message)] for message in near], np.int64)
+        self._texts = self._texts.put(which, self._mind.read(near))
 
     def state(self) -> dict[str, Any]:
         """What is known besides the messages, as JSON can hold it."""
@@ -276,7 +286,9 @@ class Room:
             self._answered.append(None if answered is None else text_of(answered))
         if not len(self._parent) == len(self.messages) <= min(self.number, REACH):
             raise ValueError("messages and conversations differ")
-        self.refresh()
+        self._numbers = Numbers()
+        self._columns = columns_of(self.messages, self._numbers)
+        self._texts = self._mind.read(self.messages)
 
     def _first_look(
         self, new: Sequence[Utterance], at: Whole, *, weigh: bool = False

@@ -185,7 +185,7 @@ class Channel:
         waiting.clear()
         for utterance in naming:
             self.ear.rehear(utterance, utterance.text)
-        self.room.refresh()
+        self.room.refresh(naming)
 
     def _place(self, lines: list[Line]) -> Iterator[Line]:
         turns = [line.turn for line in lines if line.turn is not None]
@@ -254,10 +254,10 @@ class Channel:
         if message.kind is Kind.DELETE:
             said.gone, said.text, said.names, said.tokens = True, "", (), NO_TOKENS
             said.pieces, said.weights = NO_PIECES, NO_WEIGHTS
-            self.room.refresh()
+            self.room.refresh([said])
             return turn
         self.ear.rehear(said, message.text, message.mentions)
-        self.room.refresh()
+        self.room.refresh([said])
         linked = self._by_id.get(said.reply_to) if said.reply_to is not None else None
         self._judge(turn, self.room.imagine(said, place), self.turns[:place], linked)
         return turn
