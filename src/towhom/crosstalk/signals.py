@@ -129,10 +129,11 @@ def compare(
         *_people(see),
         *_words(see),
     ]
-    pairs = np.empty((*see.j.shape, len(columns)), np.float32)
+    # Signal by signal in memory, as they are made; matrices are multiplied either way.
+    by_signal = np.empty((len(columns), *see.j.shape), np.float32)
     for place, column in enumerate(columns):
-        pairs[..., place] = column
-    pairs *= see.there[..., None]
+        np.multiply(column, see.there, out=by_signal[place], casting="unsafe")
+    pairs = by_signal.transpose(1, 2, 0)
     alone = [*_alone(see, timed), *_habits(see, timed)]
     messages = np.empty((len(at), len(alone)), np.float32)
     for place, values in enumerate(alone):
@@ -319,25 +320,12 @@ def _same_pieces(see: _Sight) -> tuple[Whole, Array, Whole]:
     owner = np.repeat(np.arange(past.size), np.diff(past.offsets))
     keys = np.sort((past.pieces.astype(np.int64) << 24) | owner)
     row = np.repeat(np.arange(new.size), np.diff(new.offsets))
-    piece, weight, at = new.pieces.astype(np.int64), new.weights, see.at[row]
-    found = np.searchsorted(keys, (piece << 24) | at) - 1
-    rows, weights, distances = [], [], []
-    while True:
-        near = found >= 0
-        found, row, piece, weight, at = found[near], row[near], piece[near], weight[near], at[near]
-        key = keys[found]
-        distance = at - (key & 0xFFFFFF)
-        near = (key >> 24 == piece) & (distance <= REACH)
-        if not near.any():
-            break
-        found, row, piece, weight, at = found[near], row[near], piece[near], weight[near], at[near]
-        rows.append(row)
-        weights.append(weight)
-        distances.append(distance[near] - 1)
-        found = found - 1
-    if not rows:
-        return np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int64)
-    return np.concatenate(rows), np.concatenate(weights), np.concatenate(distances)
+    piece, at = new.pieces.astype(np.int64) << 24, see.at[row]
+    first = np.searchsorted(keys, piece | np.maximum(at - REACH, 0))
+    count = np.searchsorted(keys, piece | at) - first
+    which = np.repeat(np.arange(len(row)), count)
+    found = np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)
+    return row[which], new.weights[which], at[which] - (keys[found] & 0xFFFFFF) - 1
 
 
 def _most_by_speaker(see: _Sight, values: Array) -> Array:

@@ -20,6 +20,7 @@ _OLD = 1000
 """Messages after which it does not matter when a conversation began."""
 _ANSWER, _TOPIC = 0, 2
 """Which towers say how well it answers, and how well it goes with the topic."""
+_CLOSENESS = (REACH + 1 - STEPS).astype(np.float32)
 _COSINE, _RAREST = PAIRS.index("cosine of pieces"), PAIRS.index("rarest common piece")
 
 STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it", "latest of it",
@@ -110,21 +111,23 @@ def look_again(
     own_parent = np.where((own >= 0) & (parent[own] > 0), own - parent[own], -1)
     window, within = places_before(at)
     seen = np.where(within, thread[window], -1)
-    of_it = thread[j][:, :, None] == seen[:, None]  # (R, K, REACH)
-    by_it = (speaker[j][:, :, None] == speaker[window][:, None]) & within[:, None]
+    # (R, K, REACH) 1 for messages of the same conversation, and for those of the same speaker.
+    of_it = (thread[j][:, :, None] == seen[:, None]).astype(np.float32)
+    who = np.where(within, speaker[window], -1)
+    by_it = (speaker[j][:, :, None] == who[:, None]).astype(np.float32)
     answer, topic = fits[..., _ANSWER], fits[..., _TOPIC]
     back = columns + parent[j]  # to what each answers
-    sums = of_it.astype(np.float32) @ np.stack(
+    sums = of_it @ np.stack(
         [
             likely[:, :REACH],
             np.ones(window.shape, np.float32),
-            (speaker[window] == me).astype(np.float32),
-            ((speaker[window] == named) & (named >= 0)).astype(np.float32),
+            (who == me).astype(np.float32),
+            ((who == named) & (named >= 0)).astype(np.float32),
             topic,
         ],
         axis=2,
     )
-    altogether = by_it.astype(np.float32) @ likely[:, :REACH, None]
+    altogether = by_it @ likely[:, :REACH, None]
     chosen = likely[rows, columns]
     found: list[NDArray[np.generic]] = [
         (own >= 0)[:, None] & (thread[own][:, None] == thread[j]),
@@ -141,7 +144,7 @@ def look_again(
         np.log1p(sums[..., 1]) / 3,
         np.log1p(sums[..., 2]),
         np.log1p(sums[..., 3]),
-        np.log(REACH + 1 - _largest(of_it, np.broadcast_to(REACH - STEPS + 1, seen.shape))) / 4,
+        np.log(REACH + 1 - _largest(of_it, np.broadcast_to(_CLOSENESS, seen.shape))) / 4,
         _logarithms(chosen),
         altogether[..., 0],
         _largest(of_it, pairs[..., _COSINE]),
@@ -150,7 +153,7 @@ def look_again(
         (own >= 0)[:, None] & (j == own[:, None]),
         (own_parent >= 0)[:, None] & (j == own_parent[:, None]),
         (own >= 0)[:, None] & (answered[own][:, None] == speaker[j]),
-        _largest(of_it & (speaker[window] != me)[:, None], answer),
+        _largest(of_it, answer * (who != me)),
         sums[..., 4] / (1 + sums[..., 1]),
         _largest(of_it, topic),
         _largest(by_it, topic),
@@ -164,9 +167,9 @@ def look_again(
     return Second(columns, there, result, alone)
 
 
-def _largest(of_it: Flags, values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """(R, K) The largest value of the same conversation."""
-    result: NDArray[np.generic] = np.where(of_it, values[:, None], 0).max(axis=2)
+def _largest(of_it: Array, values: Array) -> Array:
+    """(R, K) The largest value of the same conversation; 0 for all others."""
+    result: Array = (of_it * values[:, None]).max(axis=2)
     return result
 
 
