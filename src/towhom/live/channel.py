@@ -19,7 +19,7 @@ from towhom.hearing.states import flag_of, text_of, whole_of
 from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Utterance
 from towhom.live.addressing import People, believed
 
-CHUNK = 256
+CHUNK = 128
 """Messages that are taken at once, where there are many."""
 _CHANGES = frozenset({Kind.RENAME, Kind.EDIT, Kind.DELETE})
 _IDS = 10_000
