@@ -489,3 +489,18 @@ def test_whatever_is_damaged(model: Model, damage: list[tuple[tuple[str | int, .
         assert isinstance(found.placed.thread, int)
         assert all(isinstance(line, int) for line in found.placed.replies_to)
     json.dumps(session.state())
+
+
+def test_a_small_room_is_known_to_be_small(model: Model) -> None:
+    """Who was alone, and who was in a room of two, is remembered: a third may come, and edits may follow."""
+    said = [Message("ada", "tea ?", id="0"), Message("bob", "milk", id="1"), Message("ada", "door", id="2")]
+    later = [
+        Message("ada", "tea", id="0", kind=Kind.EDIT), Message("cyd", "hi"), Message("ada", "so", id="3"),
+        Message("ada", "so ?", id="3", kind=Kind.EDIT),
+    ]  # fmt: skip
+    for cut in range(1, len(said) + 1):
+        whole, begun = model.session(), model.session()
+        expected = whole.observe_all([*said[:cut], *later])
+        begun.observe_all(said[:cut])
+        resumed = model.session(through_json(begun.state()))
+        assert_same(resumed.observe_all(later), expected[cut:])

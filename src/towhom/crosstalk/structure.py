@@ -32,7 +32,8 @@ STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it
              "by whom the speaker's last answers", "best answer to any of it",
              "topic of it", "topic of any of it", "topic of its speaker",
              "answer to what it answers")  # fmt: skip
-ALONE_AFTER = ("start likely", "most likely")
+ALONE_AFTER = ("start likely", "most likely", "how much answers differ")
+"""The last is 0 where no word is known, as in another language."""
 
 
 class Sights(NamedTuple):
@@ -163,8 +164,13 @@ def look_again(
     for place, column in enumerate(found):
         result[..., place] = column
     result *= there[..., None]
-    alone = np.column_stack([_logarithms(likely[:, REACH]), likely.max(axis=1)]).astype(np.float32)
-    return Second(columns, there, result, alone)
+    said = energies > -np.inf
+    most = answer.max(axis=1, where=said, initial=-np.inf)
+    least = answer.min(axis=1, where=said, initial=np.inf)
+    alone = np.column_stack(
+        [_logarithms(likely[:, REACH]), likely.max(axis=1), np.maximum(most - least, 0.0)]
+    )
+    return Second(columns, there, result, alone.astype(np.float32))
 
 
 def _largest(of_it: Array, values: Array) -> Array:

@@ -18,6 +18,7 @@ from towhom.hearing.people import People as Everybody
 from towhom.hearing.states import flag_of, text_of, whole_of
 from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Utterance
 from towhom.live.addressing import People, believed
+from towhom.threads import Placed
 
 CHUNK = 128
 """Messages that are taken at once, where there are many."""
@@ -76,6 +77,14 @@ class Line(NamedTuple):
     """None if it is no message, or changes what is not remembered."""
     renamed: bool = False
     """Whether somebody is called differently from now on."""
+
+    @property
+    def placed(self) -> Placed:
+        """Where it belongs; what is no message of its own stands alone."""
+        if self.turn is None or self.message.kind in _CHANGES:
+            return Placed(self.message, self.number, (self.number,), self.number, 1.0)
+        turn = self.turn
+        return Placed(self.message, self.number, (turn.answers,), turn.thread, turn.likely)
 
 
 class Channel:
@@ -313,6 +322,7 @@ def _state_of(turn: Turn) -> dict[str, Any]:
         "line": turn.line,
         "people": [[who, round(likely, 6)] for who, likely in turn.people.items()],
         "addressee": turn.addressee,
+        "room": [turn.known, turn.only_other, turn.apart],
         "link": [turn.back, turn.answers, turn.thread, turn.first_thread, round(turn.likely, 6)],
     }
 
@@ -324,17 +334,23 @@ def _turn_of(state: dict[str, Any]) -> Turn:
         LookupError, TypeError, ValueError: It did not.
     """
     back, answers, thread, first_thread, likely = state["link"]
+    known, only_other, apart = state["room"]
     return Turn(
         Utterance.of(state),
         whole_of(state["order"]),
         _number(state["line"]),
-        None,
-        None,
-        {None if who is None else text_of(who): float(p) for who, p in state["people"]},
-        None if state["addressee"] is None else text_of(state["addressee"]),
-        whole_of(back),
-        _number(answers),
-        _number(thread),
-        float(likely),
-        whole_of(first_thread),
+        only_other=_person(only_other),
+        apart=_person(apart),
+        people={_person(who): float(p) for who, p in state["people"]},
+        addressee=_person(state["addressee"]),
+        back=whole_of(back),
+        answers=_number(answers),
+        thread=_number(thread),
+        likely=float(likely),
+        first_thread=whole_of(first_thread),
+        known=whole_of(known),
     )
+
+
+def _person(value: object) -> str | None:
+    return None if value is None else text_of(value)

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from towhom.chat import Kind, Message
+from towhom.chat import Message
 from towhom.crosstalk.folder import SavedCrosstalk, read_crosstalk
 from towhom.crosstalk.mind import Mind
 from towhom.live.answers import Observation
@@ -71,7 +71,12 @@ class Model:
             at_once: How many are waited for before any is answered: 1 to follow a chat as it runs, more to be
                 fast. The answers are the same, and those of `Session.observe`.
         """
-        return _follow(lambda: Channel(self.mind, self.lexicon), _placed, messages, at_once)
+        return _follow(
+            lambda: Channel(self.mind, self.lexicon),
+            lambda channel, lines: (line.placed for line in channel.take(lines)),
+            messages,
+            at_once,
+        )
 
 
 def _follow(
@@ -93,14 +98,6 @@ def _follow(
         found = {name: take(channels[name], said) for name, said in by_channel.items()}
         for message in chunk:
             yield next(found[message.channel])
-
-
-def _placed(channel: Channel, messages: list[Message]) -> Iterator[Placed]:
-    for message, number, turn, _ in channel.take(messages):
-        if turn is None or message.kind in (Kind.EDIT, Kind.DELETE):
-            yield Placed(message, number, (number,), number, 1.0)
-        else:
-            yield Placed(message, number, (turn.answers,), turn.thread, turn.likely)
 
 
 def load_live(folder: str | Path | None = None) -> Model:

@@ -224,9 +224,9 @@ class Session:
 
     def _observed(self, line: Line) -> Observation:
         """What is to be said of a line."""
-        message, number, turn, renamed = line
+        message, turn = line.message, line.turn
         if message.kind is Kind.RENAME:
-            if not renamed:
+            if not line.renamed:
                 return _no_message(line, "nobody of that name is known, or the new name is none")
             old, new = shown_name(message.speaker), shown_name(message.text)
             return _no_message(line, f"{old} is called {new} from now on")
@@ -240,12 +240,10 @@ class Session:
             edit = message.kind is Kind.EDIT
             reason = "the message that it changes is not remembered" if edit else "it is not a message"
             return _no_message(line, reason)
-        placed = Placed(message, number, (turn.answers,), turn.thread, turn.likely)
         if message.kind is Kind.EDIT:
             said = turn.utterance
             message = replace(message, speaker=said.speaker, addressee=None, reply_to=said.reply_to)
-            placed = Placed(line.message, number, (number,), number, 1.0)
-        observation = self._judged(message, turn, placed)
+        observation = self._judged(message, turn, line.placed)
         if turn is self._channel.turns[-1]:
             self._last = observation
         return observation
@@ -305,8 +303,8 @@ class Session:
 
 
 def _no_message(line: Line, reason: str) -> Observation:
-    placed = Placed(line.message, line.number, (line.number,), line.number, 1.0)
-    return Observation(line.message, (Addressee(None, 1.0),), How.INFERRED, reason, Audience.NOBODY, placed)
+    nobody = (Addressee(None, 1.0),)
+    return Observation(line.message, nobody, How.INFERRED, reason, Audience.NOBODY, line.placed)
 
 
 def _audience(said: Utterance, ranked: tuple[Addressee, ...]) -> Audience:

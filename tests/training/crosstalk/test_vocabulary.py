@@ -10,7 +10,7 @@ import pytest
 from tests.training.crosstalk.made import made_room
 from towhom.training.crosstalk import vocabulary
 from towhom.training.crosstalk.rooms import HeardRoom
-from towhom.training.crosstalk.vocabulary import choose_words, tokens_of
+from towhom.training.crosstalk.vocabulary import choose_words, no_names, tokens_of
 
 
 def room_of(
@@ -100,3 +100,12 @@ def test_tokens(tmp_path: Path) -> None:
     room = made_room(tmp_path / "room", [0, 1, 0, 1], said={0: "tea is", 1: "what is", 3: "tea"})
     assert tokens_of(room, ["is", "milk", "tea"]).tolist() == [3, 1, 0, 1, 3]
     assert room.said_at.tolist() == [0, 2, 4, 4, 5]
+
+
+def test_names_with_marks() -> None:
+    """However common they are."""
+    words = ["ada++", "c++", "r=ada", "tea", "ada", "--ada", "x=tea", "tea--"]
+    found = no_names(words, frozenset({"ada", "c"}))
+    assert [word for word, stays in zip(words, found.tolist(), strict=True) if stays] == [
+        "c++", "tea", "ada", "--ada", "x=tea", "tea--",
+    ]  # fmt: skip

@@ -69,9 +69,7 @@ def make_model(
         None if encoder is None else encoder.name,
     ]
     run = work / sha256(json.dumps(told).encode()).hexdigest()[:12]
-    record = train(
-        sources, data, run, settings, lexicon=lexicon, encoder=encoder, progress=progress
-    )  # fmt: skip
+    record = train(sources, data, run, settings, lexicon=lexicon, encoder=encoder, progress=progress)
     words, weights = _without_names(*load_weights(run), _names(sources, work))
     text, looks = settings.text, settings.looks
     sizes = Sizes(text.dimensions, text.state, text.tower, looks.says, looks.hidden, looks.second)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -22,6 +23,10 @@ _CALLED, _TWICE = 0.5, 2
 _LEAST = 12
 """How often a word must be said."""
 _SEPARATORS = frozenset({":", ",", ";"})
+_MARKS = re.compile(r"^[a-z]{1,3}=|(?:\+\+|--)$")
+"""What people thank each other with, and ask for a review."""
+_SHORTEST = 3
+"""`c++` is no name."""
 
 
 def choose_words(rooms: Sequence[HeardRoom], size: int) -> list[str]:
@@ -83,10 +88,22 @@ def names_of(room: HeardRoom) -> frozenset[str]:
 
 
 def no_names(words: Sequence[str], names: frozenset[str]) -> NDArray[np.bool_]:
-    """(W,) Which words, the most frequent first, nobody is called by; the most common stay."""
+    """(W,) Which words, the most frequent first, nobody is called by; the most common stay.
+
+    Names with marks go, too, however common: `ada++`, `r=ada`.
+    """
     return np.array(
-        [rank < COMMON or word == NAME or word not in names for rank, word in enumerate(words)], bool
+        [
+            word == NAME or not (_is_marked(word, names) or (rank >= COMMON and word in names))
+            for rank, word in enumerate(words)
+        ],
+        bool,
     )
+
+
+def _is_marked(word: str, names: frozenset[str]) -> bool:
+    bare = _MARKS.sub("", word)
+    return bare != word and len(bare) >= _SHORTEST and bare in names
 
 
 def tokens_of(room: HeardRoom, words: Iterable[str]) -> NDArray[np.int32]:
