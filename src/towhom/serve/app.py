@@ -63,7 +63,7 @@ async def select(body: schemas.SelectBody, service: Serving) -> Response:
         {**question.model_dump(mode="json", exclude={"messages"}), "messages": _records(question.messages)}
         for question in questions
     ]
-    results = [{"selections": each} for each in await service.workers.idlest().ask("select", questions=asked)]
+    results = [{"selections": each} for each in await service.askers.idlest().ask("select", questions=asked)]
     return JSONResponse({"results": results} if many else results[0])
 
 
@@ -74,14 +74,14 @@ async def addressees(body: schemas.AddresseesBody, service: Serving) -> Response
     chats: Sequence[schemas.ChatOfPeople] = body.requests if isinstance(body, schemas.Chats) else [body]
     _check_chats(service, chats, many)
     asked = [{"messages": _records(chat.messages), "people": _whole(chat.people)} for chat in chats]
-    results = [_observations(each) for each in await service.workers.idlest().ask("addressees", chats=asked)]
+    results = [_observations(each) for each in await service.askers.idlest().ask("addressees", chats=asked)]
     return _json(f'{{"results":[{",".join(results)}]}}' if many else results[0])
 
 
 @router.post("/v1/threads", response_model=schemas.Threads)
 async def threads(body: schemas.ThreadsBody, service: Serving) -> Response:
     """Pull the conversations of a chat, or of a log, apart."""
-    worker = service.workers.idlest()
+    worker = service.askers.idlest()
     if isinstance(body, schemas.LogText):
         service.limits.name(body.name, "body.name")
         most = service.settings.max_lines
@@ -97,7 +97,7 @@ async def read(body: schemas.LogText, service: Serving) -> Response:
     """Read a log in any format that is known: IRC, Slack, Discord, Telegram, Matrix, WhatsApp, JSON lines."""
     service.limits.name(body.name, "body.name")
     most = service.settings.max_lines
-    return JSONResponse(await service.workers.idlest().ask("read", log=body.log, name=body.name, most=most))
+    return JSONResponse(await service.askers.idlest().ask("read", log=body.log, name=body.name, most=most))
 
 
 @router.get("/v1/sample")

@@ -30,6 +30,7 @@ class Jobs:
         self._model = model
         self._rooms: dict[str, Room] = {}
         self._known: dict[str, Callable[..., Job]] = {
+            "ping": self._ping,
             "addressees": self._addressees,
             "select": self._select,
             "threads": self._threads,
@@ -45,6 +46,10 @@ class Jobs:
     def start(self, name: str, arguments: dict[str, Any]) -> Job:
         """A job that is about to begin."""
         return self._known[name](**arguments)
+
+    def _ping(self) -> Job:
+        """Nothing; that there is an answer is enough."""
+        yield
 
     # -- chats that come whole, and are forgotten
 

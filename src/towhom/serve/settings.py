@@ -60,6 +60,10 @@ class Settings:
     workers: Annotated[int, About("Processes that run the model.", "one a core", least=1)] = field(
         default_factory=_cores
     )
+    question_workers: Annotated[
+        int, About("Processes for chats that come whole, so that no channel waits for them.", least=1)
+    ] = 1
+    deadline: Annotated[float, About("Seconds that an answer may take; then it is given up.", least=1)] = 30.0
     token: Annotated[str | None, About("What requests have to bear; others can see flags.", "none")] = field(
         default=None, repr=False
     )
