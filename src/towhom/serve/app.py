@@ -41,7 +41,7 @@ Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key", min_length=1, max_length=200,
-        description="With the same key, the answer is the same, and no message is doubled; for 24 hours.",
+        description="With the same key, the answer is the same, and no message is doubled.",
     ),
 ]  # fmt: skip
 

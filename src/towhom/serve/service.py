@@ -61,6 +61,7 @@ class Service:
         for error in await asyncio.gather(self.workers.start(), self.askers.start(), return_exceptions=True):
             if error is not None:
                 raise error
+        self._journal.start()
         await self.channels.start()
         self._memory.start()
 
