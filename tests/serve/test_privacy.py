@@ -105,7 +105,8 @@ def test_wrong_requests(start: Start, tmp_path: Path) -> None:
 
 def test_failures_inside(start: Start, tmp_path: Path) -> None:
     """A worker that dies, and one whose model makes it fail."""
-    server = start(PYTHONPATH=str(broken(tmp_path)))
+    path = [str(broken(tmp_path)), *filter(None, [os.environ.get("PYTHONPATH")])]
+    server = start(PYTHONPATH=os.pathsep.join(path))
     body = {"messages": [message("ada", MARK)]}
     response = server.client.post("/v1/addressees", json=body)
     assert response.status_code == 500

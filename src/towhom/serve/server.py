@@ -18,9 +18,11 @@ import uvicorn
 
 from towhom.errors import ConfigError
 from towhom.serve.app import create_app
+from towhom.serve.connections import limited, possible
 from towhom.serve.failures import described
 from towhom.serve.service import Service
 from towhom.serve.settings import Settings
+from towhom.serve.sparing import Sparing
 from towhom.serve.storage import SqliteStorage
 
 log = logging.getLogger("towhom.serve")
@@ -51,6 +53,7 @@ async def _serve(service: Service, tokens: Sequence[str], listener: socket.socke
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=limited(possible(service.settings.max_connections), service.settings.receive),
         timeout_graceful_shutdown=service.settings.stop,
     )
     asyncio.get_running_loop().set_exception_handler(_log_unexpected)
@@ -83,6 +86,9 @@ def _ended_by(service: Service, seconds: float) -> Iterator[None]:
 def _log_to_stderr() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     log.setLevel(logging.INFO)
+    sparing = Sparing()
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(sparing)
     # Its tracebacks have paths and may quote a chat; what goes wrong in a request is logged without.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
 

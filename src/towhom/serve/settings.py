@@ -88,7 +88,9 @@ class Settings:
     max_candidates: Annotated[int, About("Candidates to select from.", least=1)] = 100
     max_batch: Annotated[int, About("Questions in one request.", least=1)] = 64
     max_waiting: Annotated[int, About("Requests that are answered at a time.", least=1)] = 1000
+    max_connections: Annotated[int, About("Connections at a time, whatever they do.", least=1)] = 4000
     max_streams: Annotated[int, About("Clients that follow channels at a time.", least=1)] = 1000
+    receive: Annotated[float, About("Seconds that a request may take to arrive.", least=0.1)] = 20.0
     rate: Annotated[float, About("Requests a second for each token; 0 for no limit.", least=0)] = 200.0
     stop: Annotated[int, About("Seconds that requests have to finish when the server stops.", least=0)] = 30
 
