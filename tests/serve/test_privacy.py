@@ -15,7 +15,7 @@ import httpx
 from tests.serve.conftest import Server, Start, message, wait_for
 
 MARK = "xyzzy1mark"
-LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (INFO|ERROR) .+")
+LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (INFO|WARNING|ERROR) .+")
 REQUEST = re.compile(r"(GET|POST|PUT|DELETE|PATCH|-) (-|/[\w/{}.-]*) \d{3} \d+\.\d ms [0-9a-f]{16}")
 
 BODIES: list[Any] = [

@@ -34,7 +34,7 @@ async def _service(request: Request) -> Service:
 
 
 Serving = Annotated[Service, Depends(_service)]
-ChannelId = Annotated[str, Path(pattern=schemas.CHANNEL, description="The channel's id.")]
+ChannelId = Annotated[str, Path(pattern=schemas.CHANNEL, max_length=128, description="The channel's id.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 After = Annotated[int, Query(ge=-1, le=2**53, description="Only messages with larger numbers.")]
 Key = Annotated[
@@ -51,7 +51,7 @@ Key = Annotated[
 
 @router.post("/v1/select", response_model=schemas.Selections | schemas.ManySelections)
 async def select(body: schemas.SelectBody, service: Serving) -> Response:
-    """Rank all pairs of addressee and response: what does somebody say next, and to whom?"""
+    """Rank pairs of addressee and response: what does somebody say next, and to whom?"""
     many = isinstance(body, schemas.ChatQuestions)
     questions: Sequence[schemas.ChatQuestion] = (
         body.requests if isinstance(body, schemas.ChatQuestions) else [body]
@@ -63,7 +63,9 @@ async def select(body: schemas.SelectBody, service: Serving) -> Response:
         {**question.model_dump(mode="json", exclude={"messages"}), "messages": _records(question.messages)}
         for question in questions
     ]
-    results = [{"selections": each} for each in await service.askers.idlest().ask("select", questions=asked)]
+    most = service.settings.max_answer
+    found = await service.askers.idlest().ask("select", questions=asked, most=most)
+    results = [{"selections": each} for each in service.limits.answer(found)]
     return JSONResponse({"results": results} if many else results[0])
 
 
@@ -84,8 +86,8 @@ async def threads(body: schemas.ThreadsBody, service: Serving) -> Response:
     worker = service.askers.idlest()
     if isinstance(body, schemas.LogText):
         service.limits.name(body.name, "body.name")
-        most = service.settings.max_lines
-        placed = await worker.ask("threads-of-log", log=body.log, name=body.name, most=most)
+        limits = {"most": service.settings.max_lines, "longest": service.settings.max_text}
+        placed = await worker.ask("threads-of-log", log=body.log, name=body.name, **limits)
     else:
         service.limits.chat(body.messages, "body.messages")
         placed = await worker.ask("threads", messages=_records(body.messages))
@@ -187,9 +189,11 @@ async def people(id: ChannelId, service: Serving) -> Response:
 
 @router.post("/v1/channels/{id}/select", response_model=schemas.Selections)
 async def select_next(id: ChannelId, body: schemas.Question, service: Serving) -> Response:
-    """Rank all pairs of addressee and response for what comes next in a channel."""
+    """Rank pairs of addressee and response for what comes next in a channel."""
     service.limits.question(body, "body")
-    return JSONResponse({"selections": await service.channels.select(id, body.responder, body.candidates)})
+    question = {"candidates": body.candidates, "top": body.top, "most": service.settings.max_answer}
+    found = await service.channels.select(id, responder=body.responder, **question)
+    return JSONResponse({"selections": service.limits.answer(found)})
 
 
 @router.get(

@@ -86,6 +86,7 @@ class Settings:
     max_people: Annotated[int, About("People who are made known to a chat.", least=1)] = 100
     max_aliases: Annotated[int, About("Aliases of somebody who is made known.", least=1)] = 20
     max_candidates: Annotated[int, About("Candidates to select from.", least=1)] = 100
+    max_answer: Annotated[int, About("Characters of the responses that are answered.", least=1)] = 4 << 20
     max_batch: Annotated[int, About("Questions in one request.", least=1)] = 64
     max_waiting: Annotated[int, About("Requests that are answered at a time.", least=1)] = 1000
     max_connections: Annotated[int, About("Connections at a time, whatever they do.", least=1)] = 4000
