@@ -240,3 +240,12 @@ class TestSqlite:
         with pytest.raises(LostError):
             storage.commit([Append("a", 0, rows(0, 1))])
         storage.close()
+
+    def test_a_disk_that_is_as_good_as_full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is small can be written for a while yet, into a file that is there."""
+        storage = SqliteStorage(tmp_path)
+        storage.check()
+        monkeypatch.setattr("towhom.serve.storage._ROOM", 1 << 62)
+        with pytest.raises(OSError, match="no room left"):
+            storage.check()
+        storage.close()
