@@ -17,9 +17,9 @@ SHORT = ("--channels", "5", "--clients", "3", "--seconds", "0.2", "--workers", "
 def test_numbers_and_a_record(run: Run, chat: Path, tmp_path: Path) -> None:
     out = tmp_path / "record.json"
     result = json.loads(run("bench", "serve", *SHORT, "--log", chat, "--out", out).stdout)
-    for name in ("observe", "select", "observe_with_clients", "select_with_clients"):
+    for name in ("observe", "select", "observe_with_clients", "select_with_clients", "observe_at_half_load"):
         measured = result[name]
-        assert measured["requests"] >= (3 if name.endswith("clients") else 1)
+        assert measured["requests"] >= (3 if name.endswith(("clients", "load")) else 1)
         assert measured["requests_per_second"] > 0
         assert 0 < measured["p50_ms"] <= measured["p99_ms"]
     assert (result["channels"], result["clients"], result["workers"]) == (5, 3, 1)

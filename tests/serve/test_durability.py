@@ -129,7 +129,7 @@ class TestCrash:
         said(server.client, ROOM, LONG[:80])
         said(client, channel, LONG[:80])
         with ThreadPoolExecutor(1) as pool:
-            lost = pool.submit(server.client.post, "/v1/addressees", json={"messages": LONG * 10})
+            lost = pool.submit(server.client.post, f"{ROOM}/messages", json={"messages": LONG * 10})
             wait_for(lambda: counted(server.client, "towhom_jobs") == 1)
             os.kill(server.workers[0], signal.SIGKILL)
             sentence = error(lost.result(), 503, "worker-lost")

@@ -64,7 +64,7 @@ def test_reading_what_is_closed(tmp_path: Path) -> None:
         journal.storage.close()
         with pytest.raises(Problem) as caught:
             await journal.read(journal.storage.count)
-        assert caught.value.code == "storage-failed"
+        assert caught.value.code == "storage-lost"
         await journal.close()
 
     asyncio.run(read())

@@ -13,6 +13,7 @@ import pytest
 from tests.serve.conftest import CHAT, Start, answer, counted, error, message, said, talk, wait_for
 
 CHANNEL = "/v1/channels/limits/messages"
+CROWD = [message(f"p{number}", "hi") for number in range(60)]
 SELECT = {"messages": [], "responder": "ada", "candidates": ["yes"]}
 
 
@@ -100,6 +101,42 @@ class TestSizes:
     def test_as_much_as_can_be(self, client: httpx.Client) -> None:
         body = SELECT | {"candidates": ["x" * 4000] + ["y"] * 99, "responder": "x" * 200}
         assert len(answer(client.post("/v1/select", json=body))["selections"]) == 100
+
+    def test_few_pairs_of_many(self, client: httpx.Client, channel: str) -> None:
+        """All that were asked for, and no more; the likeliest first."""
+        body = SELECT | {"messages": CROWD, "candidates": [f"{number}" for number in range(10)]}
+        whole = answer(client.post("/v1/select", json=body | {"top": 10_000}))["selections"]
+        assert len(whole) > 500
+        assert answer(client.post("/v1/select", json=body))["selections"] == whole[:100]
+        found = answer(client.post("/v1/select", json={"requests": [body | {"top": 3}, body | {"top": 1}]}))
+        assert [each["selections"] for each in found["results"]] == [whole[:3], whole[:1]]
+        said(client, channel, CHAT)
+        question = {"responder": "ada", "candidates": ["yes", "no"], "top": 2}
+        assert len(answer(client.post(f"{channel}/select", json=question))["selections"]) == 2
+        for top in (0, 1.5, "3", None):
+            response = client.post("/v1/select", json=body | {"top": top})
+            error(response, 422, "invalid-request", "body.top")
+
+    def test_answers_that_would_be_huge(self, client: httpx.Client, channel: str) -> None:
+        """A request that is small for what it asks."""
+        body = SELECT | {"messages": CROWD, "candidates": ["x" * 4000] * 7, "top": 10_000}
+        error(client.post("/v1/select", json={"requests": [body] * 3}), 422, "answer-too-large", "body.top")
+        assert answer(client.post("/v1/select", json={"requests": [body | {"top": 2}] * 3}))
+        said(client, channel, CROWD)
+        question = {"responder": "ada", "candidates": ["x" * 4000] * 20, "top": 10_000}
+        error(client.post(f"{channel}/select", json=question), 422, "answer-too-large", "body.top")
+
+    def test_long_lines_of_a_log(self, client: httpx.Client) -> None:
+        """They are shown whole; only their beginning is looked at."""
+        lines = [f"[10:00] <ada> bob: {'x ' * 2000}", "[10:00] <bob> ada: yes"]
+        found = [
+            answer(client.post("/v1/threads", json={"log": f"{lines[0]}{rest}\n{lines[1]}\n"}))["messages"]
+            for rest in ("", "y " * 2000)
+        ]
+        assert len(found[1][0]["message"]["text"]) - len(found[0][0]["message"]["text"]) in (3999, 4000)
+        for each in found:
+            del each[0]["message"]["text"]
+        assert found[0] == found[1]
 
     def test_settings_set_them(self, start: Start) -> None:
         server = start(
@@ -253,7 +290,7 @@ class TestAddress:
         error(response, 405, "method-not-allowed")
         assert response.headers["Allow"] == "POST"
 
-    @pytest.mark.parametrize("name", ["a b", "%C3%A4", "a%00", "x" * 129, "a!"])
+    @pytest.mark.parametrize("name", ["a b", "%C3%A4", "a%00", "x" * 129, "a!", "%2E", "%2E%2E", "..."])
     def test_channel_that_cannot_be(self, name: str, client: httpx.Client) -> None:
         sentence = error(client.get(f"/v1/channels/{name}/messages"), 422, "invalid-request", "path.id")
         assert "1 to 128" in sentence

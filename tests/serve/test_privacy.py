@@ -15,7 +15,7 @@ import httpx
 from tests.serve.conftest import Server, Start, message, wait_for
 
 MARK = "xyzzy1mark"
-LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (INFO|ERROR) .+")
+LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (INFO|WARNING|ERROR) .+")
 REQUEST = re.compile(r"(GET|POST|PUT|DELETE|PATCH|-) (-|/[\w/{}.-]*) \d{3} \d+\.\d ms [0-9a-f]{16}")
 
 BODIES: list[Any] = [
@@ -105,7 +105,8 @@ def test_wrong_requests(start: Start, tmp_path: Path) -> None:
 
 def test_failures_inside(start: Start, tmp_path: Path) -> None:
     """A worker that dies, and one whose model makes it fail."""
-    server = start(PYTHONPATH=str(broken(tmp_path)))
+    path = [str(broken(tmp_path)), *filter(None, [os.environ.get("PYTHONPATH")])]
+    server = start(PYTHONPATH=os.pathsep.join(path))
     body = {"messages": [message("ada", MARK)]}
     response = server.client.post("/v1/addressees", json=body)
     assert response.status_code == 500

@@ -13,7 +13,7 @@ from http.client import HTTPConnection
 from itertools import count, cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def bench_serve(
     with _server(flags) as (process, connect):
         observe, select = _observe(messages, channels), _select(messages, channels)
         _fill(connect, messages, range(channels), _BEFORE, clients)
-        workers_used = _children(process)
+        workers_used = _children(process)[:-1]  # the last is for questions
         result: dict[str, Any] = {
             "channels": channels,
             "messages_of_a_channel_before": _BEFORE,
@@ -68,8 +68,11 @@ def bench_serve(
             "clients": clients,
             "observe_with_clients": _measure(connect, observe, clients, seconds),
             "select_with_clients": _measure(connect, select, clients, seconds),
+            "observe_at_half_load": {},
             "megabytes": {"server": _megabytes(process), "workers": [*map(_megabytes, workers_used)]},
         }
+        half = result["observe_with_clients"]["requests_per_second"] / 2
+        result["observe_at_half_load"] = _measure(connect, observe, clients, seconds, half)
         before = sum(map(_megabytes, workers_used))
         _fill(connect, messages, range(channels, channels + _FULL), _LONG, clients)
         grown = sum(map(_megabytes, workers_used)) - before
@@ -147,18 +150,34 @@ def _fill(
 
 
 def _measure(
-    connect: Callable[[], HTTPConnection], ask: Ask, clients: int, seconds: float
+    connect: Callable[[], HTTPConnection],
+    ask: Ask,
+    clients: int,
+    seconds: float,
+    rate: float | None = None,
 ) -> dict[str, float]:
-    """Ask again and again, for some seconds."""
+    """Ask again and again, for some seconds.
+
+    Args:
+        connect: Makes a connection.
+        ask: What is asked.
+        clients: How many ask at the same time.
+        seconds: How long.
+        rate: Requests a second, all clients together, each at its time; what is asked late, since the answer
+            before came late, has taken as long. None to ask as soon as there is an answer.
+    """
     numbers = count()
     start = perf_counter()
 
-    def client(_: int) -> list[float]:
+    def client(number: int) -> list[float]:
         taken: list[float] = []
+        begin = start if rate is None else start + number / rate
         with closing(connect()) as connection:
-            while (begin := perf_counter()) < start + seconds or not taken:
+            while begin < start + seconds or not taken:
+                sleep(max(0.0, begin - perf_counter()))
                 ask(connection, next(numbers))
                 taken.append(perf_counter() - begin)
+                begin = perf_counter() if rate is None else begin + clients / rate
         return taken
 
     with ThreadPoolExecutor(clients) as pool:

@@ -121,7 +121,7 @@ def threads(model: Path | None, log: str | None, messages: int, out: Path | None
     "--clients", type=click.IntRange(1), default=16, show_default=True, help="Clients that ask at once."
 )
 @click.option(
-    "--seconds", type=click.FloatRange(0), default=10.0, show_default=True, help="For each of four figures."
+    "--seconds", type=click.FloatRange(0), default=10.0, show_default=True, help="For each of five figures."
 )
 @click.option("--workers", type=click.IntRange(1), help="Processes of the server.  [default: one a core]")
 @record_option

@@ -25,23 +25,48 @@ def _settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command()
-@_settings_options
-@click.option(
+_config_option = click.option(
     "--config",
     envvar=f"{PREFIX}CONFIG",
     type=click.Path(dir_okay=False, path_type=Path),
     help="A TOML file with settings.",
 )
-def serve(config: Path | None, **flags: str | None) -> None:
+
+
+@click.group(invoke_without_command=True)
+@_settings_options
+@_config_option
+@click.pass_context
+def serve(context: click.Context, /, config: Path | None, **flags: str | None) -> None:
     """Answer over HTTP, and show a page to look at a chat with.
 
     A setting is a flag, or an environment variable (TOWHOM_SERVE_MAX_BODY), or a line of a TOML file
     (max_body = 1000000); the first of these counts.
     """
+    if context.invoked_subcommand is not None:
+        given = [f"--{name.replace('_', '-')}" for name, value in flags.items() if value is not None]
+        if given:
+            raise click.UsageError(f"{given[0]} belongs behind {context.invoked_subcommand}, if anywhere")
+        return
     settings = load_settings(flags, os.environ, config)
     for package in ("fastapi", "uvicorn", "prometheus_client"):
         require(package, extra="serve", purpose="serving")
     from towhom.serve.server import run
 
     run(settings)
+
+
+@serve.command()
+@click.argument("copy", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--data", metavar="PATH", help="Folder in which the server keeps channels.")
+@_config_option
+def backup(copy: Path, data: str | None, config: Path | None) -> None:
+    """Copy all channels into the file COPY, while the server goes on.
+
+    The copy is of one moment, and only its owner may read it.
+    """
+    settings = load_settings({"data": data}, os.environ, config)
+    from towhom.serve.backup import back_up
+
+    count = back_up(settings.data, copy)
+    click.echo(f"{copy}: {count} channels")

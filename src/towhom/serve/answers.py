@@ -59,8 +59,8 @@ def introduce(session: Session, people: Sequence[dict[str, Any]]) -> None:
         session.introduce(person["id"], *person["aliases"], name=person["name"], bot=person["bot"])
 
 
-def selections(session: Session, responder: str, candidates: Sequence[str]) -> list[dict[str, Any]]:
-    """All pairs of addressee and response, the likeliest first."""
+def selections(session: Session, responder: str, candidates: Sequence[str], top: int) -> list[dict[str, Any]]:
+    """So many pairs of addressee and response, the likeliest first."""
     return [
         {
             "addressee": selected.addressee,
@@ -68,13 +68,21 @@ def selections(session: Session, responder: str, candidates: Sequence[str]) -> l
             "candidate": selected.candidate,
             "probability": round(selected.probability, _DIGITS),
         }
-        for selected in session.select(responder, candidates)
+        for selected in session.select(responder, candidates)[:top]
     ]
 
 
-def placed(model: Model, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
-    """A chat with its conversations, message by message; numbers count what is given."""
-    numbered = (replace(message, line=number) for number, message in enumerate(messages))
+def placed(model: Model, messages: Sequence[Message], longest: int | None = None) -> Iterator[dict[str, Any]]:
+    """A chat with its conversations, message by message; numbers count what is given.
+
+    Args:
+        model: What answers.
+        messages: The chat.
+        longest: How many characters of a message are looked at.
+    """
+    numbered = (
+        replace(message, line=number, text=message.text[:longest]) for number, message in enumerate(messages)
+    )
     for message, place in zip(messages, model.threads(numbered), strict=True):
         yield {
             "number": place.line,

@@ -34,14 +34,14 @@ async def _service(request: Request) -> Service:
 
 
 Serving = Annotated[Service, Depends(_service)]
-ChannelId = Annotated[str, Path(pattern=schemas.CHANNEL, description="The channel's id.")]
+ChannelId = Annotated[str, Path(pattern=schemas.CHANNEL, max_length=128, description="The channel's id.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 After = Annotated[int, Query(ge=-1, le=2**53, description="Only messages with larger numbers.")]
 Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key", min_length=1, max_length=200,
-        description="With the same key, the answer is the same, and no message is doubled; for 24 hours.",
+        description="With the same key, the answer is the same, and no message is doubled.",
     ),
 ]  # fmt: skip
 
@@ -51,7 +51,7 @@ Key = Annotated[
 
 @router.post("/v1/select", response_model=schemas.Selections | schemas.ManySelections)
 async def select(body: schemas.SelectBody, service: Serving) -> Response:
-    """Rank all pairs of addressee and response: what does somebody say next, and to whom?"""
+    """Rank pairs of addressee and response: what does somebody say next, and to whom?"""
     many = isinstance(body, schemas.ChatQuestions)
     questions: Sequence[schemas.ChatQuestion] = (
         body.requests if isinstance(body, schemas.ChatQuestions) else [body]
@@ -63,7 +63,9 @@ async def select(body: schemas.SelectBody, service: Serving) -> Response:
         {**question.model_dump(mode="json", exclude={"messages"}), "messages": _records(question.messages)}
         for question in questions
     ]
-    results = [{"selections": each} for each in await service.workers.idlest().ask("select", questions=asked)]
+    most = service.settings.max_answer
+    found = await service.askers.idlest().ask("select", questions=asked, most=most)
+    results = [{"selections": each} for each in service.limits.answer(found)]
     return JSONResponse({"results": results} if many else results[0])
 
 
@@ -74,18 +76,18 @@ async def addressees(body: schemas.AddresseesBody, service: Serving) -> Response
     chats: Sequence[schemas.ChatOfPeople] = body.requests if isinstance(body, schemas.Chats) else [body]
     _check_chats(service, chats, many)
     asked = [{"messages": _records(chat.messages), "people": _whole(chat.people)} for chat in chats]
-    results = [_observations(each) for each in await service.workers.idlest().ask("addressees", chats=asked)]
+    results = [_observations(each) for each in await service.askers.idlest().ask("addressees", chats=asked)]
     return _json(f'{{"results":[{",".join(results)}]}}' if many else results[0])
 
 
 @router.post("/v1/threads", response_model=schemas.Threads)
 async def threads(body: schemas.ThreadsBody, service: Serving) -> Response:
     """Pull the conversations of a chat, or of a log, apart."""
-    worker = service.workers.idlest()
+    worker = service.askers.idlest()
     if isinstance(body, schemas.LogText):
         service.limits.name(body.name, "body.name")
-        most = service.settings.max_lines
-        placed = await worker.ask("threads-of-log", log=body.log, name=body.name, most=most)
+        limits = {"most": service.settings.max_lines, "longest": service.settings.max_text}
+        placed = await worker.ask("threads-of-log", log=body.log, name=body.name, **limits)
     else:
         service.limits.chat(body.messages, "body.messages")
         placed = await worker.ask("threads", messages=_records(body.messages))
@@ -97,7 +99,7 @@ async def read(body: schemas.LogText, service: Serving) -> Response:
     """Read a log in any format that is known: IRC, Slack, Discord, Telegram, Matrix, WhatsApp, JSON lines."""
     service.limits.name(body.name, "body.name")
     most = service.settings.max_lines
-    return JSONResponse(await service.workers.idlest().ask("read", log=body.log, name=body.name, most=most))
+    return JSONResponse(await service.askers.idlest().ask("read", log=body.log, name=body.name, most=most))
 
 
 @router.get("/v1/sample")
@@ -187,9 +189,11 @@ async def people(id: ChannelId, service: Serving) -> Response:
 
 @router.post("/v1/channels/{id}/select", response_model=schemas.Selections)
 async def select_next(id: ChannelId, body: schemas.Question, service: Serving) -> Response:
-    """Rank all pairs of addressee and response for what comes next in a channel."""
+    """Rank pairs of addressee and response for what comes next in a channel."""
     service.limits.question(body, "body")
-    return JSONResponse({"selections": await service.channels.select(id, body.responder, body.candidates)})
+    question = {"candidates": body.candidates, "top": body.top, "most": service.settings.max_answer}
+    found = await service.channels.select(id, responder=body.responder, **question)
+    return JSONResponse({"selections": service.limits.answer(found)})
 
 
 @router.get(

@@ -132,13 +132,18 @@ class Channels:
             self._count -= 1
         self._followers.wake(name, replaced=True)
 
-    async def select(self, name: str, responder: str, candidates: Sequence[str]) -> list[Record]:
-        """All pairs of addressee and response, the likeliest first."""
+    async def select(self, name: str, **question: Any) -> list[Record] | None:
+        """Pairs of addressee and response, the likeliest first; None if that would be too long an answer.
+
+        Args:
+            name: Of the channel.
+            **question: Who speaks next (`responder`), what they may say (`candidates`), how many pairs are
+                wanted (`top`), how many characters their responses may have (`most`).
+        """
         async with self._memory.using(name) as held:
             if not held.ready:
                 await self._memory.bring(held, await self._existing(name))
-            question = {"responder": responder, "candidates": candidates}
-            found: list[Record] = await held.worker.ask("select-in", channel=name, **question)
+            found: list[Record] | None = await held.worker.ask("select-in", channel=name, **question)
             return found
 
     async def messages(self, name: str, after: int, limit: int) -> tuple[list[str], int | None]:

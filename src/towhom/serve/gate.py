@@ -22,6 +22,9 @@ log = logging.getLogger("towhom.serve")
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_WRONG = 10.0
+"""Requests a second without a token that is known, for each address; twice that at once."""
+_CLOSE = {"Connection": "close"}
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -46,6 +49,7 @@ class Gate:
         self._tokens = [token.encode() for token in tokens]
         self._metrics = metrics
         self._rate = RateLimit(settings.rate)
+        self._wrong = RateLimit(_WRONG)
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,19 +89,24 @@ class Gate:
             method = scope["method"] if scope["method"] in _METHODS else "-"
             route = getattr(scope.get("route"), "path", "-")
             self._metrics.answered(method, route, status, seconds)
-            log.info("%s %s %d %.1f ms %s", method, route, status, seconds * 1000, request_id)
+            line = (method, route, status, seconds * 1000, request_id)
+            log.info("%s %s %d %.1f ms %s", *line, extra={"few": status >= 400})
 
     async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or raise a problem."""
         path, headers = scope["path"], Headers(scope=scope)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # Where it ends is a matter of opinion, and a proxy may be of another one.
+            sentence = "There is both a Content-Length and a Transfer-Encoding; send one of them."
+            raise Problem(400, "bad-request", sentence, "header.Content-Length", _CLOSE)
         self._check_host(headers)
         if not path.startswith("/v1/"):
             if path == "/metrics" and not self._settings.loopback:
-                self._bearer(headers)
+                self._bearer(headers, _address(scope))
             await self._app(scope, receive, send)
             return
-        self._rate.take(self._bearer(headers) or _address(scope))
-        body = _Body(receive, self._settings.max_body, headers)
+        self._rate.take(self._bearer(headers, _address(scope)) or _address(scope))
+        body = _Body(receive, self._settings, headers)
         if path.endswith("/events"):  # which have a limit of their own
             await self._app(scope, body, send)
             return
@@ -121,8 +130,12 @@ class Gate:
             sentence = "Without a token, the server answers only to localhost; behind a proxy, give it one."
             raise Problem(421, "wrong-host", sentence, "header.Host")
 
-    def _bearer(self, headers: Headers) -> str:
-        """The token of a request; nothing where none is needed."""
+    def _bearer(self, headers: Headers, address: str) -> str:
+        """The token of a request; nothing where none is needed.
+
+        Only so many wrong ones come from an address. A right one is always taken: behind a proxy, all who
+        guess and all who know it have the same address.
+        """
         if not self._tokens:
             return ""
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -130,6 +143,7 @@ class Gate:
         # All of them, so that the time it takes tells nothing.
         known = [compare_digest(sent, each) for each in self._tokens]
         if scheme.lower() != "bearer" or not any(known):
+            self._wrong.take(address)
             sentence = "This needs a token; send the header Authorization: Bearer TOKEN."
             asked = {"WWW-Authenticate": "Bearer"}
             raise Problem(401, "unauthorized", sentence, "header.Authorization", asked)
@@ -145,15 +159,17 @@ def _address(scope: Scope) -> str:
 
 
 class _Body:
-    """A body that is read as long as it is not too large.
+    """A body that is read as long as it is not too large, and does not take too long.
 
     Raises:
-        Problem: It says that it is.
+        Problem: It says that it is too large.
     """
 
-    def __init__(self, receive: Receive, most: int, headers: Headers) -> None:
+    def __init__(self, receive: Receive, settings: Settings, headers: Headers) -> None:
         self._receive = receive
-        self._most = most
+        self._most = settings.max_body
+        self._seconds = settings.receive
+        self._end: float | None = asyncio.get_running_loop().time() + settings.receive
         self._read = 0
         length = headers.get("content-length", "")
         if length.isdigit():
@@ -166,7 +182,16 @@ class _Body:
             raise Problem(415, "not-json", sentence, "header.Content-Type")
 
     async def __call__(self) -> Message:
-        message = await self._receive()
+        try:
+            async with asyncio.timeout_at(self._end):
+                message = await self._receive()
+        except TimeoutError as error:
+            sentence = (
+                f"The body took longer than {self._seconds:g} seconds to arrive; send it faster, or less."
+            )
+            raise Problem(408, "body-too-slow", sentence, "body", _CLOSE) from error
+        if not message.get("more_body", False):  # what comes then, if anything, is the end of the connection
+            self._end = None
         self._read += len(message.get("body", b""))
         self._check(self._read)
         return message

@@ -30,6 +30,7 @@ class Jobs:
         self._model = model
         self._rooms: dict[str, Room] = {}
         self._known: dict[str, Callable[..., Job]] = {
+            "ping": self._ping,
             "addressees": self._addressees,
             "select": self._select,
             "threads": self._threads,
@@ -46,6 +47,10 @@ class Jobs:
         """A job that is about to begin."""
         return self._known[name](**arguments)
 
+    def _ping(self) -> Job:
+        """Nothing; that there is an answer is enough."""
+        yield
+
     # -- chats that come whole, and are forgotten
 
     def _addressees(self, chats: Records) -> Job:
@@ -56,22 +61,27 @@ class Jobs:
             results.append((yield from _resting(room.observe(chat["messages"]))))
         return results
 
-    def _select(self, questions: Records) -> Job:
+    def _select(self, questions: Records, most: int) -> Job:
+        """None if the responses of all answers together have more characters than that."""
         results = []
         for question in questions:
             session = self._model.session()
             introduce(session, question["people"])
             yield from _resting(_observed(session, [message_from(each) for each in question["messages"]]))
-            results.append(selections(session, question["responder"], question["candidates"]))
+            found = selections(session, question["responder"], question["candidates"], question["top"])
+            results.append(found)
+            most -= _length(found)
+            if most < 0:
+                return None
             yield
         return results
 
     def _threads(self, messages: Records) -> Job:
         return (yield from _resting(placed(self._model, [message_from(each) for each in messages])))
 
-    def _threads_of_log(self, log: str, name: str | None, most: int) -> Job:
+    def _threads_of_log(self, log: str, name: str | None, most: int, longest: int) -> Job:
         messages = yield from _resting(LogText(log, name, most))
-        return (yield from _resting(placed(self._model, messages)))
+        return (yield from _resting(placed(self._model, messages, longest)))
 
     def _read(self, log: str, name: str | None, most: int) -> Job:
         text = LogText(log, name, most)
@@ -109,14 +119,19 @@ class Jobs:
         observations = yield from _resting(room.observe(messages))
         return {"observations": observations, "state": json.dumps(room.state()) if keep else None}
 
-    def _select_in(self, channel: str, responder: str, candidates: list[str]) -> Job:
+    def _select_in(self, channel: str, responder: str, candidates: list[str], top: int, most: int) -> Job:
         yield
-        return self._rooms[channel].select(responder, candidates)
+        found = self._rooms[channel].select(responder, candidates, top)
+        return None if _length(found) > most else found
 
     def _close(self, channel: str) -> Job:
         """Let a channel leave memory; returns what it takes to go on."""
         yield
         return json.dumps(self._rooms.pop(channel).state())
+
+
+def _length(selected: Records) -> int:
+    return sum(len(each["response"]) for each in selected)
 
 
 def _observed(session: Session, messages: list[Message]) -> Iterator[None]:

@@ -12,9 +12,11 @@ from typing import TypeVar
 
 from towhom.serve.metrics import Metrics
 from towhom.serve.problems import Problem
-from towhom.serve.storage import Change, Storage
+from towhom.serve.storage import Change, LostError, Storage
 
 log = logging.getLogger("towhom.serve")
+_LOOK = 1.0
+"""Seconds between looks at the storage."""
 Found = TypeVar("Found")
 Waiting = tuple[Change, asyncio.Future[None]]
 
@@ -34,6 +36,7 @@ class Journal:
         self._reader = ThreadPoolExecutor(1, "towhom-reader")
         self._waiting: list[Waiting] = []
         self._writing: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     async def read(self, query: Callable[..., Found], *arguments: object) -> Found:
         """What a method of the storage finds.
@@ -42,8 +45,10 @@ class Journal:
             Problem: It cannot be read.
         """
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._reader, query, *arguments)
-        except (sqlite3.Error, OSError) as error:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._reader, self._found, query, *arguments
+            )
+        except (LostError, sqlite3.Error, OSError) as error:
             raise _failed(error) from error
 
     async def write(self, change: Change) -> None:
@@ -66,16 +71,43 @@ class Journal:
         """
         try:
             await asyncio.get_running_loop().run_in_executor(self._writer, self.storage.check)
-        except (sqlite3.Error, OSError) as error:
+        except (LostError, sqlite3.Error, OSError) as error:
             raise _failed(error) from error
+
+    def start(self) -> None:
+        """Begin to look whether the storage is still what it was."""
+        self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
         """Write what waits, and close the storage."""
+        if self._watching is not None:
+            self._watching.cancel()
         if self._writing is not None:
             await self._writing
         for each in (self._reader, self._writer):
             each.shutdown()
         self.storage.close()
+
+    def _found(self, query: Callable[..., Found], *arguments: object) -> Found:
+        self.storage.verify()
+        return query(*arguments)
+
+    async def _watch(self) -> None:
+        """Say it if the storage is lost, also when nobody asks for anything; and if it is back."""
+        lost = False
+        while True:
+            await asyncio.sleep(_LOOK)
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._reader, self.storage.verify)
+                if lost:
+                    log.warning("the storage is back")
+                lost = False
+            except LostError:
+                if not lost:
+                    log.error("the storage is lost: its file was deleted, replaced or cut; nothing is saved")
+                lost = True
+            except Exception as error:
+                log.error("the storage could not be looked at: %s", type(error).__name__)
 
     async def _write(self) -> None:
         """Group commit: what comes in while one transaction is written makes up the next."""
@@ -112,5 +144,10 @@ def _tell(group: list[Waiting], error: Problem | None) -> None:
 
 def _failed(error: Exception) -> Problem:
     log.error("the storage failed: %s", type(error).__name__)
+    if isinstance(error, LostError):
+        sentence = (
+            "The server's file of channels was deleted, replaced or cut, and nothing was saved; restart it."
+        )
+        return Problem(503, "storage-lost", sentence)
     sentence = "The server cannot use its storage, and nothing was saved; look at its disk, or try later."
     return Problem(503, "storage-failed", sentence)

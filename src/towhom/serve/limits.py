@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from towhom.serve.problems import Problem
 from towhom.serve.schemas import Chat, Line, Person, Question, Rename
 from towhom.serve.settings import Settings
+
+Found = TypeVar("Found")
 
 
 class Limits:
@@ -53,6 +56,15 @@ class Limits:
         _few(len(question.candidates), self._most.max_candidates, "candidates", f"{where}.candidates")
         for place, candidate in enumerate(question.candidates):
             _short(candidate, self._most.max_text, f"{where}.candidates[{place}]")
+
+    def answer(self, selected: Found | None) -> Found:
+        """Refuse to answer with more than can be."""
+        if selected is None:
+            sentence = (
+                f"The answer would have more than {self._most.max_answer} characters; ask with a smaller top."
+            )
+            raise Problem(422, "answer-too-large", sentence, "body.top")
+        return selected
 
     def name(self, name: str | None, where: str) -> None:
         """Refuse a name that is too long."""

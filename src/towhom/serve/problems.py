@@ -14,6 +14,7 @@ _OF_STATUS = {
     405: ("method-not-allowed", "This address knows other methods; the header Allow lists them.", None),
 }
 """What the framework refuses -> code, sentence, where."""
+_CHANNEL = "A channel's id has 1 to 128 characters, letters, digits and ._~#@:+- only, not all of them dots."
 _TIME = "A time is a text in ISO 8601, like 2024-05-31T10:00:00Z."
 _OF_TYPE = {
     "missing": "This field is missing.",
@@ -25,7 +26,7 @@ _OF_TYPE = {
     "literal_error": "This kind is not known; /openapi.json lists those that are.",
     "string_too_short": "This must not be empty.",
     "string_unicode": "This text has half a surrogate pair in it, which no text can have.",
-    "string_pattern_mismatch": "A channel's id has 1 to 128 characters, letters, digits and ._~#@:+- only.",
+    "string_pattern_mismatch": _CHANNEL,
     "datetime_type": _TIME,
     "datetime_parsing": _TIME,
     "datetime_from_date_parsing": _TIME,
@@ -78,7 +79,7 @@ def of_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
         return of_status(400)
     if kind == "extra_forbidden":  # its last part is a name that the client made up
         place = place[:-1]
-    sentence = _OF_TYPE.get(kind, f"{error['msg']}.")
+    sentence = _CHANNEL if place == ("path", "id") else _OF_TYPE.get(kind, f"{error['msg']}.")
     if place == ("body",):
         sentence = "The body must be an object; /openapi.json says of what kind."
     return Problem(422, "invalid-request", sentence, _where(place))

@@ -51,6 +51,6 @@ class Room:
             for seen in self._session.observe_all(chunk):
                 yield json.dumps(observation(seen), ensure_ascii=False, separators=(",", ":"))
 
-    def select(self, responder: str, candidates: Sequence[str]) -> list[dict[str, Any]]:
-        """All pairs of addressee and response, the likeliest first."""
-        return selections(self._session, responder, candidates)
+    def select(self, responder: str, candidates: Sequence[str], top: int) -> list[dict[str, Any]]:
+        """So many pairs of addressee and response, the likeliest first."""
+        return selections(self._session, responder, candidates, top)

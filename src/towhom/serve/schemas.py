@@ -18,8 +18,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-CHANNEL = r"^[A-Za-z0-9._~#@:+-]{1,128}$"
-"""What a channel may be called."""
+CHANNEL = r"^\.*[A-Za-z0-9_~#@:+-][A-Za-z0-9._~#@:+-]*$"
+"""What a channel may be called. Not dots alone: in an address, those lead elsewhere."""
 
 
 def _iso(value: object) -> object:
@@ -55,11 +55,17 @@ def _identifier(value: object) -> object:
     return value
 
 
+def _count(value: object) -> object:
+    """To JSON, 3.0 is a whole number as well."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _not_blank(name: str | None) -> str | None:
     """A name that can be seen; some platforms have empty ones, of people who are gone, say."""
     return name if name and any(each.isprintable() and each != " " for each in name) else None
 
 
+Count = Annotated[int, BeforeValidator(_count)]
 Text = Annotated[str, AfterValidator(_whole)]
 ShownName = Annotated[Text | None, AfterValidator(_not_blank)]
 Name = Annotated[str, Field(min_length=1), AfterValidator(_whole)]
@@ -183,6 +189,7 @@ class Question(_In):
 
     responder: Who
     candidates: list[Text] = Field(min_length=1)
+    top: Count = Field(100, ge=1, strict=True, description="How many pairs to answer with at most.")
 
 
 class ChatQuestion(ChatOfPeople, Question):
@@ -297,7 +304,7 @@ class Selection(BaseModel):
 
 
 class Selections(BaseModel):
-    """All pairs of addressee and response, the likeliest first."""
+    """Pairs of addressee and response, the likeliest first."""
 
     selections: list[Selection]
 

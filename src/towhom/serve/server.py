@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Timer
+from time import monotonic
 from typing import Any
 
 import click
@@ -15,12 +18,17 @@ import uvicorn
 
 from towhom.errors import ConfigError
 from towhom.serve.app import create_app
+from towhom.serve.connections import limited, possible
 from towhom.serve.failures import described
 from towhom.serve.service import Service
 from towhom.serve.settings import Settings
+from towhom.serve.sparing import Sparing
 from towhom.serve.storage import SqliteStorage
 
 log = logging.getLogger("towhom.serve")
+
+_PUTTING_AWAY = 5.0
+"""Seconds for what is left to do when no request is, however much time those took."""
 
 
 def run(settings: Settings) -> None:
@@ -45,19 +53,42 @@ async def _serve(service: Service, tokens: Sequence[str], listener: socket.socke
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=limited(possible(service.settings.max_connections), service.settings.receive),
         timeout_graceful_shutdown=service.settings.stop,
     )
     asyncio.get_running_loop().set_exception_handler(_log_unexpected)
+    server = _Server(config, service)
     try:
         await service.start()
-        await _Server(config, service).serve([listener])
+        await server.serve([listener])
     finally:
-        await service.stop()
+        left = service.settings.stop - (monotonic() - server.stopping)
+        with _ended_by(service, max(left, _PUTTING_AWAY) + _PUTTING_AWAY):
+            await service.stop(max(left, _PUTTING_AWAY))
+
+
+@contextmanager
+def _ended_by(service: Service, seconds: float) -> Iterator[None]:
+    """End the process if something hangs that nothing else can end, such as a disk."""
+
+    def end() -> None:
+        log.error("the server did not come to an end, and is ended")
+        service.kill()
+        os._exit(1)
+
+    last = Timer(seconds, end)
+    last.daemon = True
+    last.start()
+    # It runs on to the end of the process, which waits for threads.
+    yield
 
 
 def _log_to_stderr() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     log.setLevel(logging.INFO)
+    sparing = Sparing()
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(sparing)
     # Its tracebacks have paths and may quote a chat; what goes wrong in a request is logged without.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
 
@@ -87,6 +118,8 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+        self.stopping = monotonic()
+        """When it began to stop, if it has."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -95,6 +128,7 @@ class _Server(uvicorn.Server):
         click.echo(f"towhom serves at http://{shown}:{port}/ (stop with Ctrl-C)")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.stopping = monotonic()
         self._service.followers.close()
         await super().shutdown(sockets)
 

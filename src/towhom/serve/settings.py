@@ -60,6 +60,10 @@ class Settings:
     workers: Annotated[int, About("Processes that run the model.", "one a core", least=1)] = field(
         default_factory=_cores
     )
+    question_workers: Annotated[
+        int, About("Processes for chats that come whole, so that no channel waits for them.", least=1)
+    ] = 1
+    deadline: Annotated[float, About("Seconds that an answer may take; then it is given up.", least=1)] = 30.0
     token: Annotated[str | None, About("What requests have to bear; others can see flags.", "none")] = field(
         default=None, repr=False
     )
@@ -82,9 +86,12 @@ class Settings:
     max_people: Annotated[int, About("People who are made known to a chat.", least=1)] = 100
     max_aliases: Annotated[int, About("Aliases of somebody who is made known.", least=1)] = 20
     max_candidates: Annotated[int, About("Candidates to select from.", least=1)] = 100
+    max_answer: Annotated[int, About("Characters of the responses that are answered.", least=1)] = 4 << 20
     max_batch: Annotated[int, About("Questions in one request.", least=1)] = 64
     max_waiting: Annotated[int, About("Requests that are answered at a time.", least=1)] = 1000
+    max_connections: Annotated[int, About("Connections at a time, whatever they do.", least=1)] = 4000
     max_streams: Annotated[int, About("Clients that follow channels at a time.", least=1)] = 1000
+    receive: Annotated[float, About("Seconds that a request may take to arrive.", least=0.1)] = 20.0
     rate: Annotated[float, About("Requests a second for each token; 0 for no limit.", least=0)] = 200.0
     stop: Annotated[int, About("Seconds that requests have to finish when the server stops.", least=0)] = 30
 

@@ -7,14 +7,17 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
+from shutil import disk_usage
 from time import time
 from typing import Protocol
 
 from towhom.errors import ConfigError
 
-VERSION = 2
-_FILE, _LOCK = "channels.sqlite", "lock.sqlite"
+VERSION = 3
+FILE = "channels.sqlite"
+_LOCK = "lock.sqlite"
 _SCHEMA = """
 CREATE TABLE channels (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, messages INTEGER NOT NULL, updated REAL NOT NULL,
@@ -27,18 +30,32 @@ CREATE TABLE messages (
 CREATE TABLE snapshots (channel INTEGER PRIMARY KEY, messages INTEGER NOT NULL, state TEXT NOT NULL);
 CREATE TABLE answers (
     channel INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL,
+    first INTEGER NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (channel, key)
 ) WITHOUT ROWID;
-CREATE INDEX answers_by_time ON answers (time);
+CREATE INDEX answers_in_order ON answers (channel, first);
 CREATE TABLE checks (id INTEGER PRIMARY KEY, time REAL NOT NULL);
 """
-_UPGRADES = {1: "ALTER TABLE channels ADD COLUMN people TEXT NOT NULL DEFAULT '[]';"}
+_UPGRADES = {
+    1: "ALTER TABLE channels ADD COLUMN people TEXT NOT NULL DEFAULT '[]';",
+    2: """
+        DROP INDEX answers_by_time;
+        ALTER TABLE answers DROP COLUMN time;
+        CREATE INDEX answers_in_order ON answers (channel, first);
+    """,
+}
 """Format versions that can be read -> what makes them the next one."""
 _PATIENCE = 2.0
 """Seconds to wait for others who use the file, such as a backup."""
-_REMEMBERED = 24 * 3600.0
-"""Seconds for which an answer can be had again by its key."""
+_REMEMBERED = 10_000
+"""Messages of a channel after which an answer can not be had again by its key. No clock: clocks jump."""
+_ROOM = 16 << 20
+"""Bytes of a disk that is as good as full."""
+_TABLES = ("channels", "messages", "snapshots", "answers", "checks")
+
+
+class LostError(Exception):
+    """The file that channels are kept in is not what it was when it was opened."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +147,11 @@ class Storage(Protocol):
     def commit(self, changes: Sequence[Change]) -> None:
         """Write all of these, in their order, or none; when it returns, they are safe."""
 
+    def verify(self) -> None:
+        """Fail with `LostError` if what is written would not be there after a restart; quick."""
+
     def check(self) -> None:
-        """Fail if nothing can be written."""
+        """Fail if nothing can be written, or what is written cannot be read."""
 
     def count(self) -> int:
         """How many channels there are."""
@@ -169,7 +189,7 @@ class SqliteStorage:
         full: Whether a commit survives loss of power; otherwise it survives whatever happens to the server.
 
     Raises:
-        ConfigError: The folder cannot be used, another server uses it, or a newer one wrote it.
+        ConfigError: The folder cannot be used, another server uses it, a newer one wrote it; it is damaged.
     """
 
     def __init__(self, folder: Path, *, full: bool = False) -> None:
@@ -178,9 +198,12 @@ class SqliteStorage:
             with ExitStack() as opened:
                 folder.mkdir(parents=True, exist_ok=True)
                 opened.enter_context(closing(_locked(folder / _LOCK)))
-                self._writer = opened.enter_context(closing(_connected(folder / _FILE)))
-                _prepare(self._writer, full)
-                self._reader = opened.enter_context(closing(_connected(folder / _FILE)))
+                self._writer = opened.enter_context(closing(_connected(folder / FILE)))
+                _prepare(self._writer, folder / FILE, full)
+                self._path = folder / FILE
+                self._identities = {path: _identity(path) for path in _files(self._path)}
+                self._size = 0
+                self._reader = opened.enter_context(closing(_connected(folder / FILE)))
                 self._opened = opened.pop_all()
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"data: {folder} cannot be used to keep channels ({error})") from error
@@ -189,6 +212,7 @@ class SqliteStorage:
 
     def commit(self, changes: Sequence[Change]) -> None:
         """See `Storage`."""
+        self.verify()
         self._writer.execute("BEGIN IMMEDIATE")
         try:
             for change in changes:
@@ -198,10 +222,29 @@ class SqliteStorage:
             with suppress(sqlite3.Error):  # some errors have rolled back already
                 self._writer.execute("ROLLBACK")
             raise
+        self.verify()
+
+    def verify(self) -> None:
+        """See `Storage`. A file that was deleted or replaced can be written on, and is gone in the end."""
+        try:
+            intact = all(_identity(path) == known for path, known in self._identities.items())
+            size = self._path.stat().st_size
+        except OSError as error:
+            raise LostError from error
+        if not intact or size < self._size:  # it grows, and nothing that we do makes it smaller
+            raise LostError
+        self._size = size
 
     def check(self) -> None:
-        """See `Storage`."""
-        self._writer.execute("INSERT OR REPLACE INTO checks VALUES (0, ?)", (time(),))
+        """See `Storage`. It is read as somebody reads it who opens it anew."""
+        self.verify()
+        written = (time(),)
+        self._writer.execute("INSERT OR REPLACE INTO checks VALUES (0, ?)", written)
+        with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as anew:
+            if anew.execute("SELECT time FROM checks WHERE id = 0").fetchone() != written:
+                raise LostError
+        if disk_usage(self._path.parent).free < _ROOM:
+            raise OSError(ENOSPC, "there is no room left")
 
     def count(self) -> int:
         """See `Storage`."""
@@ -312,10 +355,10 @@ class SqliteStorage:
             self._writer.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", row)
 
     def _remember(self, channel: int, keyed: Keyed) -> None:
-        now = time()
-        self._writer.execute("DELETE FROM answers WHERE time < ?", (now - _REMEMBERED,))
-        row = (channel, keyed.key, keyed.fingerprint, keyed.first, keyed.count, now)
-        self._writer.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+        old = (channel, keyed.first - _REMEMBERED)
+        self._writer.execute("DELETE FROM answers WHERE channel = ? AND first < ?", old)
+        row = (channel, keyed.key, keyed.fingerprint, keyed.first, keyed.count)
+        self._writer.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
     def _clear(self, name: str) -> None:
         """Forget what was said in a channel."""
@@ -347,7 +390,33 @@ def _locked(path: Path) -> sqlite3.Connection:
     return lock
 
 
-def _prepare(connection: sqlite3.Connection, full: bool) -> None:
+def _files(path: Path) -> tuple[Path, Path]:
+    """The file, and that in which SQLite writes what is new."""
+    return path, path.with_name(f"{path.name}-wal")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """See to it that a file is what it should be; all of it is read.
+
+    Raises:
+        ConfigError: It is damaged.
+    """
+    try:
+        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        for table in _TABLES:
+            connection.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    if found != "ok":
+        raise ConfigError(f"data: {path} is damaged ({found}); put a backup in its place, or move it away")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, full: bool) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -359,3 +428,6 @@ def _prepare(connection: sqlite3.Connection, full: bool) -> None:
     if version not in (0, VERSION):
         reason = f"the channels in it have format version {version}, expected {VERSION}"
         raise ConfigError(f"data: {reason}; use the towhom that wrote them")
+    check_whole(connection, path)
+    # So that the file for what is new is there.
+    connection.execute("INSERT OR REPLACE INTO checks VALUES (0, ?)", (time(),))

@@ -1,7 +1,9 @@
-"""What runs in a worker process: `python -m towhom.serve.worker [MODEL]`.
+"""What runs in a worker process: `python -m towhom.serve.worker DEADLINE [MODEL]`.
 
 Jobs come as lines of JSON on standard input, `{"job": 7, "do": "read", "with": {...}}`, and are answered on
-standard output, `{"job": 7, "answer": ...}`. The process ends with its input.
+standard output, `{"job": 7, "answer": ...}`. A job that takes more seconds than the deadline is given up:
+`{"job": 7, "late": true}`. While there is something to do, the process says so: `{"job": 0}`. It ends with
+its input.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ import signal
 import sys
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
+from time import monotonic, process_time
 from typing import IO, Any
 
 from towhom.errors import TowhomError
@@ -21,6 +25,9 @@ from towhom.loading import load
 from towhom.serve.failures import described
 from towhom.serve.jobs import Job, Jobs
 from towhom.serve.logs import UnreadableLogError
+
+_SIGN_OF_LIFE = 0.2
+"""Seconds after which a process that has something to do says that it is there."""
 
 
 def main() -> None:
@@ -30,32 +37,52 @@ def main() -> None:
         signal.signal(each, signal.SIG_IGN)
     with _own_output() as out:
         try:
-            model = load(sys.argv[1] if len(sys.argv) > 1 else None)
+            model = load(sys.argv[2] if len(sys.argv) > 2 else None)
         except TowhomError as error:
             _say(out, {"refused": str(error)})
             return
         _say(out, {"ready": True})
         try:
-            _answer_all(Jobs(model), sys.stdin.buffer, out)
+            _answer_all(Jobs(model), sys.stdin.buffer, out, float(sys.argv[1]))
         except Exception as error:  # a traceback would have paths in it, and may quote a chat
             sys.exit(f"worker: {described(error)}")
 
 
-def _answer_all(jobs: Jobs, source: IO[bytes], out: IO[bytes]) -> None:
+@dataclass
+class _Running:
+    """A job that has begun, and the seconds of computing that it took so far."""
+
+    number: int
+    job: Job
+    taken: float = 0.0
+
+
+def _answer_all(jobs: Jobs, source: IO[bytes], out: IO[bytes], deadline: float) -> None:
     waiting = SimpleQueue[bytes]()
     Thread(target=_listen, args=(source, waiting), daemon=True).start()
-    running = deque[tuple[int, Job]]()
+    running = deque[_Running]()
+    said = monotonic()
     while True:
         with suppress(Empty):  # what has come; if there is nothing to do, wait for it
             while line := waiting.get(block=not running):
                 told = json.loads(line)
-                running.append((told["job"], jobs.start(told["do"], told["with"])))
+                running.append(_Running(told["job"], jobs.start(told["do"], told["with"])))
             return
-        number, job = running.popleft()
-        if (answer := _step(job)) is None:
-            running.append((number, job))
+        current = running.popleft()
+        start = process_time()
+        answer = _step(current.job)
+        current.taken += process_time() - start
+        if answer is None and current.taken > deadline:
+            current.job.close()
+            answer = {"late": True}
+        if answer is None:
+            running.append(current)
+            answer, number = {}, 0
         else:
+            number = current.number
+        if number or monotonic() - said > _SIGN_OF_LIFE:
             _say(out, {"job": number, **answer})
+            said = monotonic()
 
 
 def _step(job: Job) -> dict[str, Any] | None:

@@ -8,15 +8,17 @@ import logging
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from zlib import crc32
 
 from towhom.errors import TowhomError
-from towhom.serve.failures import JobError
+from towhom.serve.failures import JobError, described
 from towhom.serve.problems import Problem
 
 log = logging.getLogger("towhom.serve")
@@ -26,6 +28,16 @@ _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds before a worker that died again and again is replaced."""
 _HOPELESS = 4
 """Deaths in a row after which nobody is kept waiting."""
+_LOADING = 120.0
+"""Seconds that a process has to load the model."""
+_QUIET = 5.0
+"""Seconds after which a process that has nothing to do is asked whether it is there."""
+_LOOK = 1.0
+"""Seconds between looks at how long jobs wait."""
+_ENDING = 2.0
+"""Seconds that a process has to end by itself."""
+_ANSWERING = 2.0
+"""Seconds that a process has to say that it is there."""
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -33,23 +45,39 @@ class RefusedError(TowhomError):
     """The model cannot be served."""
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A job that was sent, or waits to be: which, since when, and who waits for the answer."""
+
+    name: str
+    since: float
+    answer: asyncio.Future[Any]
+
+
 class WorkerProcess:
     """One process, and what it has been asked.
 
     Args:
         model: A model folder; None for the one that comes with towhom.
+        deadline: Seconds that a job may take, and that the process may be silent while it has one.
         lost: Called when the process has died and all that it had in memory is gone.
     """
 
-    def __init__(self, model: Path | None, lost: Callable[[], None]) -> None:
-        self._model = [] if model is None else [str(model)]
+    def __init__(self, model: Path | None, deadline: float, lost: Callable[[], None]) -> None:
+        self._arguments = [str(deadline), *([] if model is None else [str(model)])]
+        self._deadline = deadline
         self._lost = lost
-        self._answers: dict[int, asyncio.Future[Any]] = {}
-        self._outbox: list[bytes] = []
+        self._jobs: dict[int, _Asked] = {}
+        self._outbox: dict[int, bytes] = {}
+        """Jobs that are not sent yet."""
         self._asked = 0
         self._deaths = 0
         self._process: Process | None = None
-        self._care: asyncio.Task[None] | None = None
+        self._serving = False
+        """Whether the process may have something in memory."""
+        self._heard = monotonic()
+        """When the process last said something."""
+        self._care: list[asyncio.Task[None]] = []
         self._ready = asyncio.Event()
 
     @property
@@ -60,7 +88,7 @@ class WorkerProcess:
     @property
     def busy(self) -> int:
         """How many jobs wait for it."""
-        return len(self._answers)
+        return sum(each.name != "ping" for each in self._jobs.values())
 
     @property
     def pid(self) -> int | None:
@@ -73,124 +101,213 @@ class WorkerProcess:
         Raises:
             RefusedError: It cannot.
         """
-        self._process = await self._spawned()
-        await self._welcome(self._process)
-        self._care = asyncio.create_task(self._keep_up(self._process))
+        await self._begin()
+        self._care = [asyncio.create_task(self._keep_up()), asyncio.create_task(self._watch())]
 
     async def ask(self, job: str, **arguments: Any) -> Any:
         """The answer to a job. What is asked in the same moment is sent together.
 
         Raises:
-            Problem: The job cannot be done, or the process died before it was.
+            Problem: The job cannot be done, took too long, or the process died before it was done.
             JobError: There is an error in our code.
         """
         if self._deaths >= _HOPELESS:
-            sentence = "The process that would work on it does not come up; look at the server's log."
-            raise Problem(503, "not-ready", sentence, headers={"Retry-After": "10"})
-        self._asked += 1
-        told = {"job": self._asked, "do": job, "with": arguments}
-        answer = self._answers[self._asked] = asyncio.get_running_loop().create_future()
-        if not self._outbox:
-            asyncio.get_running_loop().call_soon(self._send)
-        self._outbox.append(json.dumps(told, ensure_ascii=False).encode() + b"\n")
-        return await answer
+            raise _not_up()
+        return await self._post(job, arguments)
 
     async def stop(self) -> None:
-        """End the process, which has nothing left to do."""
-        if self._care is not None:
-            self._care.cancel()
+        """End the process, which has nothing left to do; one that does not end is killed."""
+        for task in self._care:
+            task.cancel()
         process, self._process = self._process, None
         self._ready.clear()
-        if process is not None and process.stdin is not None:
+        if process is None:
+            return
+        if process.stdin is not None:
             process.stdin.close()
-            try:
-                await asyncio.wait_for(process.wait(), 5)
-            except TimeoutError:
-                process.kill()
-                await process.wait()
+        try:
+            await asyncio.wait_for(process.wait(), _ENDING)
+        except TimeoutError:
+            log.error("a worker process did not end by itself, and was killed")
+            await _killed(process)
+
+    def kill(self) -> None:
+        """End the process at once; for when nothing else is of use."""
+        if self._process is not None:
+            with suppress(OSError):
+                self._process.kill()
 
     # -- inside
 
-    async def _spawned(self) -> Process:
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-W", "ignore", "-m", "towhom.serve.worker", *self._model,
+    def _post(self, job: str, arguments: dict[str, Any]) -> asyncio.Future[Any]:
+        told = {"job": self._asked + 1, "do": job, "with": arguments}
+        line = json.dumps(told, ensure_ascii=False).encode() + b"\n"
+        self._asked += 1
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
+        self._jobs[self._asked] = _Asked(job, monotonic(), answer)
+        self._outbox[self._asked] = line
+        if len(self._outbox) == 1:
+            loop.call_soon(self._send)
+        return answer
+
+    async def _begin(self) -> None:
+        """Start a process, and wait for its first line."""
+        self._process = process = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-W", "ignore", "-m", "towhom.serve.worker", *self._arguments,
             stdin=PIPE, stdout=PIPE, limit=_LONGEST_LINE, env=os.environ | _ONE_THREAD,
         )  # fmt: skip
-
-    async def _welcome(self, process: Process) -> None:
-        """Wait for the first line of a process."""
         assert process.stdout is not None  # noqa: S101
-        line = await process.stdout.readline()
+        line = await asyncio.wait_for(process.stdout.readline(), _LOADING)
         told = json.loads(line) if line else {"refused": "a worker process ended before it was ready"}
         if "refused" in told:
             await process.wait()
             raise RefusedError(told["refused"])
+        self._heard = monotonic()
+        self._serving = True
         self._ready.set()
         self._send()
 
-    async def _keep_up(self, process: Process) -> None:
-        """Take answers; when the process dies, start another."""
+    async def _keep_up(self) -> None:
+        """Take answers; when the process dies or makes no sense, start another. Only `stop` ends this."""
         while True:
             try:
-                await self._listen(process)
-            except ValueError:  # what it says makes no sense
-                process.kill()
-            await process.wait()
-            log.error("a worker process ended with code %s; starting another", process.returncode)
-            self._ready.clear()
-            self._outbox.clear()
-            self._fail_all()
-            self._lost()
-            while not self._ready.is_set():
-                await asyncio.sleep(_PAUSES[min(self._deaths, len(_PAUSES) - 1)])
-                self._deaths += 1
-                with suppress(RefusedError, OSError):
-                    self._process = process = await self._spawned()
-                    await self._welcome(process)
+                if self._ready.is_set():
+                    await self._listen()
+                await self._replace()
+            except Exception as error:  # a worker that nobody listens to would be lost for good
+                log.error("a worker process is replaced: %s", described(error))
+                self._ready.clear()
 
-    async def _listen(self, process: Process) -> None:
-        assert process.stdout is not None  # noqa: S101
-        while line := await process.stdout.readline():
+    async def _listen(self) -> None:
+        assert self._process is not None  # noqa: S101
+        assert self._process.stdout is not None  # noqa: S101
+        while line := await self._process.stdout.readline():
             told = json.loads(line)
-            answer = self._answers.pop(told["job"], None)
+            self._heard = monotonic()
             self._deaths = 0
-            if answer is not None and not answer.done():
+            job = self._jobs.pop(told["job"], None)
+            if job is not None and not job.answer.done():
                 if "answer" in told:
-                    answer.set_result(told["answer"])
+                    job.answer.set_result(told["answer"])
                 else:
-                    answer.set_exception(_error(told))
+                    job.answer.set_exception(self._error(told))
 
-    def _fail_all(self) -> None:
-        for answer in self._answers.values():
+    async def _replace(self) -> None:
+        """End what there is of a process, tell those who wait for it, and start another."""
+        self._ready.clear()
+        if self._process is not None:
+            await _killed(self._process)
+            code, self._process = self._process.returncode, None
+            log.error("a worker process ended with code %s; starting another", code)
+        if self._serving:
+            self._serving = False
+            self._lost()
+        if self._deaths >= _HOPELESS:
+            self._fail(self._jobs, _not_up)
+        else:  # the next process does what this one was not told
+            self._fail(self._jobs.keys() - self._outbox.keys(), _lost_problem)
+        await asyncio.sleep(_PAUSES[min(self._deaths, len(_PAUSES) - 1)])
+        self._deaths += 1
+        await self._begin()
+
+    async def _watch(self) -> None:
+        """See to it that no job waits for ever. Only `stop` ends this."""
+        pause = min(_LOOK, self._deadline / 4)
+        looked = monotonic()
+        while True:
+            await asyncio.sleep(pause)
+            # If this comes late, answers may be there that were not taken yet: then the next look counts.
+            late, looked = monotonic() - looked > 2 * pause, monotonic()
+            try:
+                if not late:
+                    self._look()
+            except Exception as error:
+                log.error("jobs could not be looked at: %s", described(error))
+
+    def _look(self) -> None:
+        now = monotonic()
+        if not self._ready.is_set():
+            self._fail([number for number in self._jobs if self._is_late(number, now)], _not_up)
+        elif not self._jobs:
+            if now - self._heard > _QUIET:
+                # Nobody needs the answer; that there is one is enough.
+                self._post("ping", {}).add_done_callback(lambda answer: answer.exception())
+        elif now - self._heard > self._deadline:
+            late = [number for number in self._jobs if self._is_late(number, now)]
+            if late and self._process is not None:
+                log.error("a worker process was silent for %g seconds, and is killed", self._deadline)
+                self._fail(late, self._too_long)
+                self._ready.clear()
+                self._process.kill()
+
+    def _is_late(self, number: int, now: float) -> bool:
+        return now - self._jobs[number].since > self._deadline
+
+    def _fail(self, numbers: Iterable[int], problem: Callable[[], Problem]) -> None:
+        for number in list(numbers):
+            self._outbox.pop(number, None)
+            answer = self._jobs.pop(number).answer
             if not answer.done():
-                sentence = "The process that worked on it ended, and nothing was saved; send it again."
-                answer.set_exception(Problem(503, "worker-lost", sentence, headers={"Retry-After": "1"}))
-        self._answers.clear()
+                answer.set_exception(problem())
 
     def _send(self) -> None:
-        # Before the process is there, it waits; _welcome sends it.
+        # Before the process is there, it waits; _begin sends it.
         if self._process is not None and self._process.stdin is not None and self._ready.is_set():
-            self._process.stdin.write(b"".join(self._outbox))
-            self._outbox.clear()
+            lines, self._outbox = self._outbox, {}
+            try:
+                self._process.stdin.writelines(lines.values())
+            except Exception as error:  # half a line may be sent, so that nothing after it would make sense
+                log.error("a worker process cannot be told anything: %s", described(error))
+                self._ready.clear()
+                self._process.kill()
+
+    def _error(self, told: dict[str, Any]) -> Exception:
+        if "unreadable" in told:
+            return Problem(422, "unreadable-log", told["unreadable"], "body.log")
+        return self._too_long() if "late" in told else JobError(told["failed"])
+
+    def _too_long(self) -> Problem:
+        sentence = f"This took longer than {self._deadline:g} seconds, and was given up; send less at once."
+        return Problem(504, "took-too-long", sentence)
 
 
-def _error(told: dict[str, Any]) -> Exception:
-    if "unreadable" in told:
-        return Problem(422, "unreadable-log", told["unreadable"], "body.log")
-    return JobError(told["failed"])
+async def _killed(process: Process) -> None:
+    """End a process that may not listen any more; also one that is stopped."""
+    if process.returncode is None:
+        with suppress(OSError):
+            process.kill()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), _ENDING)
+
+
+def _away() -> Problem:
+    sentence = "A worker process does not answer; wait until it does, or is replaced."
+    return Problem(503, "not-ready", sentence, headers={"Retry-After": "1"})
+
+
+def _not_up() -> Problem:
+    sentence = "The process that would work on it does not come up; look at the server's log."
+    return Problem(503, "not-ready", sentence, headers={"Retry-After": "10"})
+
+
+def _lost_problem() -> Problem:
+    sentence = "The process that worked on it ended, and nothing was saved; send it again."
+    return Problem(503, "worker-lost", sentence, headers={"Retry-After": "1"})
 
 
 class Workers:
-    """All of them.
+    """Some of them, all alike.
 
     Args:
         count: How many.
         model: A model folder; None for the one that comes with towhom.
+        deadline: Seconds that a job may take.
         lost: Called with a worker's number when it has died.
     """
 
-    def __init__(self, count: int, model: Path | None, lost: Callable[[int], None]) -> None:
-        self.all = [WorkerProcess(model, partial(lost, number)) for number in range(count)]
+    def __init__(self, count: int, model: Path | None, deadline: float, lost: Callable[[int], None]) -> None:
+        self.all = [WorkerProcess(model, deadline, partial(lost, number)) for number in range(count)]
 
     async def start(self) -> None:
         """Start all at the same time.
@@ -205,7 +322,26 @@ class Workers:
 
     async def stop(self) -> None:
         """End all."""
-        await asyncio.gather(*(each.stop() for each in self.all))
+        await asyncio.gather(*(each.stop() for each in self.all), return_exceptions=True)
+
+    def kill(self) -> None:
+        """End all at once."""
+        for each in self.all:
+            each.kill()
+
+    async def check(self) -> None:
+        """Ask each whether it is there.
+
+        Raises:
+            Problem: One is not.
+        """
+        if not all(each.ready for each in self.all):
+            raise _away()
+        try:
+            async with asyncio.timeout(_ANSWERING):
+                await asyncio.gather(*(each.ask("ping") for each in self.all))
+        except (Problem, TimeoutError) as error:
+            raise _away() from error
 
     @property
     def ready(self) -> int:

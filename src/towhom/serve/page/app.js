@@ -319,7 +319,7 @@ const conversations = new Conversations((conversation) => {
 });
 
 const reply = new Reply(async (responder, candidates) => {
-  const body = { responder, candidates };
+  const body = { responder, candidates, top: 10000 }; // the table has a place for every pair
   const path = source.channel?.path("select") ?? "v1/select";
   if (!source.channel) body.messages = chat.asked.slice(-OVERLAP).map(messageOf);
   const { selections } = await request(path, { body });

@@ -1,0 +1,40 @@
+"""A log that nobody can fill: of what repeats, a few lines a second, and how many there were besides."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+log = logging.getLogger("towhom.serve")
+
+_LINES = 10
+"""Of a kind, in a second."""
+
+
+class Sparing(logging.Filter):
+    """Lets few lines of a kind pass: warnings, errors, and refused requests (`extra={"few": True}`).
+
+    Args:
+        clock: What time it is, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._kinds: dict[str, tuple[float, int]] = {}
+        """What is said -> since when it is counted, and how often that was."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written."""
+        if record.levelno < logging.WARNING and not getattr(record, "few", False):
+            return True
+        now, kind = self._clock(), record.msg
+        since, count = self._kinds.get(kind, (now, 0))
+        left_out = max(0, count - _LINES)
+        if now - since >= 1:
+            since, count = now, 0
+            if left_out:
+                log.warning("%d lines like the next were left out", left_out)
+        self._kinds[kind] = since, count + 1
+        return count < _LINES
