@@ -409,7 +409,7 @@ class TestStructure:
     def test_alone(self) -> None:
         found = self.second()
         assert found.messages.shape == (1, len(ALONE_AFTER))
-        assert_allclose(found.messages[0], [np.log(0.1) / 6, 0.3, 4.0], atol=1e-6)
+        assert_allclose(found.messages[0], [np.log(0.1) / 6, 0.3], atol=1e-6)
 
     def test_nothing_of_what_is_not_there(self) -> None:
         found = self.second()

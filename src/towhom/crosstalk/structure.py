@@ -32,8 +32,7 @@ STRUCTURE = ("the speaker's last is in it", "the speaker's last but one is in it
              "by whom the speaker's last answers", "best answer to any of it",
              "topic of it", "topic of any of it", "topic of its speaker",
              "answer to what it answers")  # fmt: skip
-ALONE_AFTER = ("start likely", "most likely", "how much answers differ")
-"""The last is 0 where no word is known, as in another language."""
+ALONE_AFTER = ("start likely", "most likely")
 
 
 class Sights(NamedTuple):
@@ -164,12 +163,7 @@ def look_again(
     for place, column in enumerate(found):
         result[..., place] = column
     result *= there[..., None]
-    said = energies > -np.inf
-    most = answer.max(axis=1, where=said, initial=-np.inf)
-    least = answer.min(axis=1, where=said, initial=np.inf)
-    alone = np.column_stack(
-        [_logarithms(likely[:, REACH]), likely.max(axis=1), np.maximum(most - least, 0.0)]
-    )
+    alone = np.column_stack([_logarithms(likely[:, REACH]), likely.max(axis=1)])
     return Second(columns, there, result, alone.astype(np.float32))
 
 
