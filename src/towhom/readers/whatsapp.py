@@ -23,7 +23,6 @@ _MARK = "\u200e"
 # Marks of the direction of writing, and the spaces that some phones put before AM and PM.
 _CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
 _ISOLATED = re.compile("@\u2068~? ?([^\u2068\u2069]+)\u2069")
-_EDITED = re.compile(rf"\s*{_MARK}<[^<>]*>$")
 _ATTACHED = re.compile(r"<[^<>]+>|\S+\.\w{2,4} \([^()]+\)")
 _WORD = re.compile(r"(?<!\w)@(\w+)")
 
@@ -61,7 +60,7 @@ class WhatsApp(Reader):
             day_first = not any(match["half"] for match in dates)
         rests = (_SAID.fullmatch(match["rest"]) for match in found if match)
         names = dict.fromkeys(_name(said["name"]) for said in rests if said)
-        return cls(day_first=day_first, names=tuple(name for name in names if not name.isalnum()))
+        return cls(day_first=day_first, names=tuple(name for name in names if name and not name.isalnum()))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
         """Lines."""
@@ -123,7 +122,7 @@ class WhatsApp(Reader):
             speaker, text = _name(found["name"]), found["text"] or ""
             # The mark in front says that WhatsApp wrote this: "image omitted", "this message was deleted".
             by_phone = text.startswith(_MARK)
-            text = _clean(_EDITED.sub("", text))
+            text = _clean(_without_label(text))
             if not by_phone and not _ATTACHED.fullmatch(text):
                 kind = Kind.MESSAGE
             text, mentions = self._mentions(text)
@@ -154,6 +153,12 @@ def _match(line: str) -> re.Match[str] | None:
     # In front of the text there are at most two of the spaces, and no mark means anything.
     stamp = start[:40].replace("\u202f", " ").replace("\xa0", " ")
     return _LINE.fullmatch(stamp + start[40:])
+
+
+def _without_label(text: str) -> str:
+    """A text without the "<This message was edited>" that WhatsApp puts behind it."""
+    before, mark, label = text.rpartition(f"{_MARK}<")
+    return before.rstrip() if mark and label.find(">") == len(label) - 1 >= 0 > label.find("<") else text
 
 
 def _clean(text: str) -> str:
