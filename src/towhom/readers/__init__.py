@@ -24,7 +24,7 @@ from pathlib import Path
 from towhom.chat import Conversation, Kind, Message
 from towhom.errors import LogError
 from towhom.hearing.protocol import resolve_addressees
-from towhom.readers.base import Folder, Reader, Record, Report, Source, file_source, standard_input
+from towhom.readers.base import Folder, Reader, Record, Report, Source, file_source, standard_input, stream_source
 
 __all__ = [
     "READERS",
@@ -140,10 +140,10 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
             files.append(standard_input())
         elif not path.exists():
             raise LogError("there is no such file or folder", file=str(path))
-        elif path.is_dir() or _is_zip(path):
+        elif path.is_dir() or (path.is_file() and _is_zip(path)):
             logs += _logs_in(Folder.of(path), format, report)
         else:
-            files.append(file_source(path))
+            files.append(file_source(path) if path.is_file() else _pipe(path))
     return logs + [_log(source, format) for source in _joined(files)]
 
 
@@ -208,6 +208,14 @@ def read_conversations(
                 conversation = Conversation(tuple(m for m in messages if m.kind in kept), document.name)
                 if conversation.messages:
                     yield conversation
+
+
+def _pipe(path: Path) -> Source:
+    """What is no file, opened here and once: what is read of it is gone."""
+    try:
+        return stream_source(str(path), path.open("rb"))
+    except OSError as error:
+        raise LogError(f"cannot be opened: {error.strerror or error}", file=str(path)) from error
 
 
 def _is_zip(path: Path) -> bool:
