@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from towhom.chat import Conversation
+from towhom.cli.terminal import Terminal
+from towhom.visible import visible
 
 # Bright enough on black and dark enough on white.
 _COLOURS = (
     "dark_orange3", "dodger_blue2", "green4", "magenta3", "gold3", "turquoise4",
     "indian_red", "slate_blue1", "chartreuse4", "deep_pink3", "steel_blue", "orange4",
 )  # fmt: skip
+
+_NAME = 30
+"""Columns that a name takes at most: a long one leaves room for what is said."""
 
 
 class Palette(dict[str, str]):
@@ -23,20 +27,20 @@ class Palette(dict[str, str]):
         return self[name]
 
 
-def show_conversation(conversation: Conversation, console: Console) -> None:
+def show_conversation(conversation: Conversation, console: Terminal) -> None:
     """The messages, one below the other, each speaker in their own colour."""
     colours = Palette()
     table = Table.grid(padding=(0, 1))
     table.add_column(style="dim", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True, max_width=_NAME)
+    table.add_column(no_wrap=True, max_width=_NAME)
     table.add_column(overflow="fold")
     for message in conversation:
         time = message.time.strftime("%H:%M") if message.time else ""
         name = message.addressee
-        addressee = Text(f"→ {name}", style=colours[name]) if name else Text("")
-        speaker = Text(message.speaker, style=f"bold {colours[message.speaker]}")
-        table.add_row(time, speaker, addressee, Text(message.text))
+        addressee = Text(visible(f"→ {name}"), style=colours[name]) if name else Text("")
+        speaker = Text(visible(message.speaker), style=f"bold {colours[message.speaker]}")
+        table.add_row(time, speaker, addressee, Text(visible(message.text)))
     if conversation.name:
-        console.rule(Text(conversation.name), align="left", style="dim")
+        console.rule(Text(visible(conversation.name)), align="left", style="dim")
     console.print(table)

@@ -24,7 +24,16 @@ from pathlib import Path
 from towhom.chat import Conversation, Kind, Message
 from towhom.errors import LogError
 from towhom.hearing.protocol import resolve_addressees
-from towhom.readers.base import Folder, Reader, Record, Report, Source, file_source, standard_input, stream_source
+from towhom.readers.base import (
+    Folder,
+    Reader,
+    Record,
+    Report,
+    Source,
+    file_source,
+    standard_input,
+    stream_source,
+)
 
 __all__ = [
     "READERS",

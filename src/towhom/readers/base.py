@@ -24,8 +24,8 @@ Record = tuple[int, Any]
 
 HEAD_BYTES = 1 << 16
 MAX_MESSAGE = 4 << 20
-"""Bytes of a line, or of a message in JSON. No platform takes messages of more than 64 kB; the rest is for what
-exports put beside them. What is longer is no chat, and memory is not given to it."""
+"""Bytes of a line, or of a message in JSON. No platform takes messages of more than 64 kB; the rest is for
+what exports put beside them. What is longer is no chat, and gets no memory."""
 _MAX_FILES = 1_000_000
 """Of a zip archive."""
 _SHOWN_PROBLEMS = 20
@@ -187,7 +187,7 @@ class Source:
 
     def too_long(self, what: str, line: int) -> LogError:
         """The error for a line or a message that is not read for its length."""
-        reason = f"a {what} of more than {MAX_MESSAGE >> 20} MB; that is no chat log, or it lost its line ends"
+        reason = f"a {what} of more than {MAX_MESSAGE >> 20} MB: no chat log, or one without line ends"
         return LogError(reason, file=self.name, line=line)
 
     def check(self) -> None:
