@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.table import Table
 from rich.text import Text
 
-from towhom.chat import Conversation
+from towhom.chat import Conversation, Message
 from towhom.cli.terminal import Terminal
 from towhom.visible import visible
 
@@ -17,6 +19,9 @@ _COLOURS = (
 
 _NAME = 30
 """Columns that a name takes at most: a long one leaves room for what is said."""
+
+_ROWS = 10_000
+"""Messages that are set as one table: a table takes kilobytes for each of its rows."""
 
 
 class Palette(dict[str, str]):
@@ -30,17 +35,22 @@ class Palette(dict[str, str]):
 def show_conversation(conversation: Conversation, console: Terminal) -> None:
     """The messages, one below the other, each speaker in their own colour."""
     colours = Palette()
+    if conversation.name:
+        console.rule(Text(visible(conversation.name)), align="left", style="dim")
+    for start in range(0, len(conversation.messages), _ROWS):
+        console.print(_table(conversation.messages[start : start + _ROWS], colours))
+
+
+def _table(messages: Sequence[Message], colours: Palette) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(justify="right", no_wrap=True, max_width=_NAME)
     table.add_column(no_wrap=True, max_width=_NAME)
     table.add_column(overflow="fold")
-    for message in conversation:
+    for message in messages:
         time = message.time.strftime("%H:%M") if message.time else ""
         name = message.addressee
         addressee = Text(visible(f"→ {name}"), style=colours[name]) if name else Text("")
         speaker = Text(visible(message.speaker), style=f"bold {colours[message.speaker]}")
         table.add_row(time, speaker, addressee, Text(visible(message.text)))
-    if conversation.name:
-        console.rule(Text(visible(conversation.name)), align="left", style="dim")
-    console.print(table)
+    return table

@@ -374,6 +374,10 @@ class Reader(ABC):
     def key(self, record: Record) -> str | None:
         """Which document (channel, day) a record begins or belongs to; None for that of the one before."""
 
+    def begins(self, record: Record) -> bool:
+        """Whether a message begins with the record, and does not go on: there, a document can be cut."""
+        return True
+
     @abstractmethod
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
         """Messages (and what else there is) of one document. Counts them and all that is malformed."""

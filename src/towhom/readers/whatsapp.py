@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Self
 
 from towhom.chat import Kind, Message
-from towhom.readers.base import Folder, Reader, Record, Report, Source
+from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
 from towhom.readers.links import Mention, said
 
 # 31/12/20, 23:59 - Ada: text   [31.12.2020, 23:59:59] Ada: text   12/31/20, 11:59 PM - Ada: text
@@ -19,6 +19,8 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
+_STARTS = {bytes([byte]) for byte in b"[0123456789\xe2\xef"}
+"""The first bytes of lines that can have a date: those of dates, and of marks before them."""
 _MARK = "\u200e"
 # Marks of the direction of writing, and the spaces that some phones put before AM and PM.
 _CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
@@ -63,8 +65,22 @@ class WhatsApp(Reader):
         return cls(day_first=day_first, names=tuple(name for name in names if name and not name.isalnum()))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines."""
-        return source.lines() if isinstance(source, Source) else iter(())
+        """Lines.
+
+        Raises:
+            LogError: Too many of them in a row have no date: that would be a message of megabytes.
+        """
+        length = 0
+        for number, line in source.lines() if isinstance(source, Source) else ():
+            length = 0 if self.begins((number, line)) else length + len(line)
+            if length > MAX_MESSAGE and isinstance(source, Source):
+                raise source.too_long("message", line=number + 1)
+            yield number, line
+
+    def begins(self, record: Record) -> bool:
+        """Whether the line has a date."""
+        line: bytes = record[1]
+        return line[:1] in _STARTS and _match(line.decode("utf-8", errors="replace")) is not None
 
     def key(self, record: Record) -> str | None:
         """The day, if the line has one."""
