@@ -8,9 +8,9 @@ from html import unescape
 from hypothesis import given
 from hypothesis import strategies as st
 
-from towhom.pages import html_table, markdown_table, page
+from towhom.pages import html_table, markdown_table, markdown_text, page
 
-CELLS = st.text("ab|\\<>&\"'\n\r -", max_size=8)
+CELLS = st.text("ab|\\<>&\"'\n\r -*_`[]!()~:/w.", max_size=8)
 ROWS = st.lists(st.tuples(CELLS, CELLS), max_size=4)
 
 
@@ -23,6 +23,13 @@ class TestMarkdown:
             "| a\\|b | one two |",
             "| &lt;b&gt; | C:\\\\\\|&amp; |",
         ]
+
+    def test_nothing_is_loaded_or_linked(self) -> None:
+        text = "![x](https://example.org/x.png) [y]: www.example.org <img src=x> `a` *b* __c__ \x1b[2J\u202e"
+        assert markdown_text(text) == (
+            r"!\[x\](https:\//example.org/x.png) \[y\]: www\.example.org &lt;img src=x&gt; "
+            r"\`a\` \*b\* \_\_c\_\_ \\x1b\[2J\\u202e"
+        )
 
     def test_texts_are_flush_left(self) -> None:
         assert markdown_table(["a", "b", "c"], []).splitlines()[1] == "|---|---|---|"

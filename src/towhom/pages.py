@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
+
+from towhom.visible import visible
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -38,14 +41,18 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
     return f"<table{kind}><thead>{line('th', header)}</thead><tbody>\n{body}\n</tbody></table>"
 
 
-def markdown_text(text: str) -> str:
-    r"""A text in one line of Markdown, in a table too, where nothing of it is taken for HTML or a border.
+_MARKS = re.compile(r"[\\`*_\[\]~|]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
+"""What begins a link, a picture, code or emphasis, and what makes a link of an address."""
 
-    >>> print(markdown_text("a|b <enter>"))
-    a\|b &lt;enter&gt;
+
+def markdown_text(text: str) -> str:
+    r"""A text in one line of Markdown, in a table too, as it stands: no link, no picture, no HTML, no border.
+
+    >>> print(markdown_text("a|b <enter> ![x](http://example.org/x.png)"))
+    a\|b &lt;enter&gt; !\[x\](http:\//example.org/x.png)
     """
-    escaped = html.escape(text, quote=False).replace("\\", "\\\\").replace("|", "\\|")
-    return " ".join(escaped.splitlines())
+    line = visible(" ".join(text.splitlines()))
+    return _MARKS.sub(r"\\\g<0>", html.escape(line, quote=False))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:

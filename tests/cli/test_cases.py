@@ -16,6 +16,7 @@ from towhom.corpus import Corpus
 from towhom.evaluation.case_pages import cases_html, cases_markdown
 from towhom.evaluation.cases import System, find_cases
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
+from towhom.pages import markdown_text
 from towhom.persistence import save_model
 from towhom.text.vocabulary import ModelVocabulary
 
@@ -92,7 +93,7 @@ class TestWhich:
             save_model(folder, model, vocabulary, system="sirnn", context=15, training={})
         output = run("cases", *folders, "chance", *options, "--sample", "0", "--format", "markdown").stdout
         names = [line.split(" | ")[0].strip("| ") for line in output.splitlines()[-4:]]
-        assert names == [*map(str, folders), "chance", "truth"]
+        assert names == [*(markdown_text(str(folder)) for folder in folders), "chance", "truth"]
         alone = run("cases", folders[0], *options, "--sample", "0", "--format", "markdown").stdout
         assert "| model | " in alone
 

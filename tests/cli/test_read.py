@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import CHAT, Run, run_apart
+from tests.cli.conftest import CHAT, Run, command, run_apart
+from tests.readers.exports import zipped
 from towhom.readers import READERS
 
 SAID = [
@@ -66,6 +72,65 @@ def test_standard_input() -> None:
     done = run_apart("read", "-", "--json", stdin=CHAT)
     assert done.returncode == 0
     assert [value["text"] for value in values(done.stdout)] == [said["text"] for said in SAID]
+
+
+def numbered(count: int) -> str:
+    return "".join(f"[10:00] <ada> line {number}\n" for number in range(count))
+
+
+class TestPipes:
+    """What can be read only once is opened once, and read to its end."""
+
+    LINES = 5_000
+
+    def texts(self, *arguments: str | Path, stdin: str = "") -> list[str]:
+        done = run_apart("read", *arguments, "--json", stdin=stdin)
+        assert (done.returncode, done.stderr) == (0, "")
+        return [value["text"] for value in values(done.stdout)]
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    def test_a_named_pipe(self, tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        content = pack(numbered(self.LINES).encode())
+        writer = threading.Thread(target=lambda: pipe.write_bytes(content), daemon=True)
+        writer.start()
+        assert self.texts(pipe) == [f"line {number}" for number in range(self.LINES)]
+        writer.join(60)
+        assert not writer.is_alive()
+
+    def test_a_pipe_that_is_written_slowly(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+
+        def write() -> None:
+            with pipe.open("wb", buffering=0) as file:
+                for byte in numbered(2).encode():
+                    file.write(bytes([byte]))
+                    sleep(0.001)
+
+        threading.Thread(target=write, daemon=True).start()
+        assert self.texts(pipe) == ["line 0", "line 1"]
+
+    @pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0"])
+    def test_standard_input_by_its_names(self, name: str) -> None:
+        if name != "-" and not Path(name).exists():
+            pytest.skip(f"there is no {name} here")
+        texts = self.texts(name, stdin=numbered(self.LINES))
+        assert texts == [f"line {number}" for number in range(self.LINES)]
+
+    def test_a_corpus_needs_files(self, tmp_path: Path) -> None:
+        done = run_apart("corpus", "build", tmp_path / "out", "/dev/stdin", stdin=numbered(50))
+        assert done.returncode == 1
+        assert done.stderr == (
+            "Error: /dev/stdin: this is no file and can be read only once; save it to a file first\n"
+        )
+
+    def test_a_zip_archive_needs_a_file(self, tmp_path: Path) -> None:
+        content = zipped({"log.txt": numbered(5).encode()})
+        done = subprocess.run(command("read", "-"), input=content, capture_output=True, check=False)
+        assert done.returncode == 1
+        assert b"standard input: a zip archive cannot be read from a pipe" in done.stderr
 
 
 def test_a_packed_log(run: Run, tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
 
 from towhom.errors import TowhomError
 from towhom.version import __version__
+from towhom.visible import visible
 
 COMMANDS = {
     "demo": ("demo", "Show what towhom does, on a chat that comes with it."),
@@ -48,16 +51,36 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The options before the command."""
+        with _shown_errors():
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; our own errors, and those of files, are shown as a sentence, not as a traceback."""
-        try:
-            return super().invoke(ctx)
-        except TowhomError as error:
-            raise click.ClickException(str(error)) from error
-        except OSError as error:
-            if error.filename is None:  # no file's: a pipe that was closed, which click knows how to take
-                raise
-            raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+        with _shown_errors():
+            try:
+                return super().invoke(ctx)
+            except TowhomError as error:
+                raise click.ClickException(str(error)) from error
+            except OSError as error:
+                if error.filename is None:  # no file's: a pipe that was closed, which click knows how to take
+                    raise
+                raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+
+
+@contextmanager
+def _shown_errors() -> Iterator[None]:
+    """Errors quote what they are about, which is made safe to show."""
+    try:
+        yield
+    except click.ClickException as error:
+        text = error.format_message()
+        if visible(text) == text:
+            raise
+        if isinstance(error, click.UsageError):
+            raise click.UsageError(visible(text), error.ctx) from error
+        raise click.ClickException(visible(text)) from error
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from towhom.cli.link_tasks import linked_logs, report
 from towhom.cli.options import named_model
+from towhom.cli.terminal import Terminal
 from towhom.errors import TowhomError
 from towhom.evaluation.addressees import (
     BASELINES,
@@ -43,12 +43,12 @@ def evaluate_addressees(
         from towhom.experiments.plots import plot_addressees
 
         for path in plot_addressees(figures, found):
-            Console(stderr=True, soft_wrap=True).print(str(path), markup=False)
+            Terminal(stderr=True, soft_wrap=True).print(str(path), markup=False)
     if not as_json:
-        _show(results, system, Console(highlight=False))
+        _show(results, system, Terminal(highlight=False))
 
 
-def _show(results: dict[str, dict[str, Any]], system: str, console: Console) -> None:
+def _show(results: dict[str, dict[str, Any]], system: str, console: Terminal) -> None:
     found = results[system]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("", "of all", "of those that name nobody", "for somebody", "for nobody"):

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import IO
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from towhom.chat import Conversation
 from towhom.cli.evaluate import load_system, open_data
 from towhom.cli.show import show_conversation
+from towhom.cli.terminal import Terminal
 from towhom.errors import TowhomError
 from towhom.evaluation.case_pages import CHOSEN, cases_html, cases_markdown, chosen_rows
 from towhom.evaluation.cases import Case, System, find_cases
 from towhom.evaluation.evaluator import samples_to_measure
 from towhom.files import atomic_file
+from towhom.visible import visible
 
 
 @click.command()
@@ -83,20 +84,20 @@ def cases(
 
 def _write(found: list[Case], format: str, file: IO[str]) -> None:
     if format == "text":
-        console = Console(file=file, highlight=False)
+        console = Terminal(file=file, highlight=False)
         for case in found:
             _show(case, console)
     else:
-        file.write(cases_html(found) if format == "html" else cases_markdown(found))
+        file.write(visible(cases_html(found) if format == "html" else cases_markdown(found)))
 
 
-def _show(case: Case, console: Console) -> None:
+def _show(case: Case, console: Terminal) -> None:
     show_conversation(Conversation(case.context, f"sample {case.sample}"), console)
     console.print(Text.assemble("\nnext speaks ", (case.responder, "bold")))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in CHOSEN:
         table.add_column(title, overflow="fold")
     for cells in chosen_rows(case):
-        table.add_row(*map(Text, cells))
+        table.add_row(*(Text(visible(cell)) for cell in cells))
     console.print(table)
     console.print()

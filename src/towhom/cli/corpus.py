@@ -9,19 +9,20 @@ from time import perf_counter
 from typing import Any, Literal
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from towhom.chat import Kind
 from towhom.cli.options import FOLDER, LOGS, echo_json, kept_kinds, model_option, reading_options, show_report
+from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Names, Split, SplitBy, build_corpus
 from towhom.corpus import build as building
 from towhom.corpus.stats import TOTAL, split_statistics, statistics_table
 from towhom.errors import CorpusError
 from towhom.pages import markdown_table
 from towhom.readers import Report
+from towhom.visible import visible
 
 
 @click.group()
@@ -104,7 +105,7 @@ def build(
         kinds=kept_kinds(keep),
         strict=strict,
     )
-    console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
     before = _hash(out)
     start = perf_counter()
     with _progress(console) as (bar, task):
@@ -140,7 +141,7 @@ def build(
 
 
 @contextmanager
-def _progress(console: Console) -> Iterator[tuple[Progress, TaskID]]:
+def _progress(console: Terminal) -> Iterator[tuple[Progress, TaskID]]:
     """A bar for people; nothing where nobody watches."""
     columns = (
         BarColumn(30),
@@ -159,7 +160,7 @@ def _hash(folder: Path) -> str | None:
         return None
 
 
-def _show_built(built: Corpus, console: Console, seconds: float) -> None:
+def _show_built(built: Corpus, console: Terminal, seconds: float) -> None:
     manifest = built.manifest
     read, left_out = manifest["read"], manifest["left_out"]
     report = Report(malformed=read["malformed"], redecoded=read["not_utf8"], problems=read["problems"])
@@ -201,7 +202,7 @@ def stats(folder: Path, paper: bool, as_json: bool, markdown: bool) -> None:
         table.add_column(name, justify=justify, no_wrap=True, style="dim" if name == "paper" else None)
     for cells in rows:
         table.add_row(*cells)
-    Console(highlight=False).print(table)
+    Terminal(highlight=False).print(table)
 
 
 @corpus.command()
@@ -212,7 +213,7 @@ def export(folder: Path, out: Path) -> None:
     from towhom.corpus.export import export_parquet
 
     for path, rows in export_parquet(Corpus(folder), out).items():
-        click.echo(f"{path}: {rows:,} rows")
+        click.echo(visible(f"{path}: {rows:,} rows"))
 
 
 @corpus.command()
@@ -237,7 +238,7 @@ def disentangle(
 
     opened = Corpus(folder)
     total, start = len(opened.messages.speaker), perf_counter()
-    console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
     with _progress(console) as (bar, task):
 
         def show(done: Done) -> None:

@@ -7,13 +7,13 @@ import sys
 
 import click
 from rich._export_format import CONSOLE_SVG_FORMAT
-from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 
 from towhom import load
 from towhom.chat import Kind
 from towhom.cli.select import selection_table
 from towhom.cli.show import Palette
+from towhom.cli.terminal import Terminal
 from towhom.cli.who import observation_line
 from towhom.live import How, Observation
 from towhom.readers import read_messages
@@ -33,7 +33,7 @@ _DRAFTS = (
 @click.option("--svg", type=click.Path(dir_okay=False), hidden=True, help="Save what is shown as a picture.")
 def demo(responder: str | None, svg: str | None) -> None:
     """Show what towhom does, on a chat that comes with it: who addresses whom, and what comes next."""
-    console = Console(highlight=False, record=svg is not None, width=140 if svg else None)
+    console = Terminal(highlight=False, record=svg is not None, width=140 if svg else None)
     model = load()
     session = model.session()
     observations: list[Observation] = []

@@ -13,10 +13,10 @@ from typing import Any
 import click
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
 from towhom.cli.options import FOLDER, echo_json, named_model, record_option
+from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus, Split, build_corpus
 from towhom.crosstalk.folder import CONFIG, holds_crosstalk
 from towhom.errors import CorpusError
@@ -112,7 +112,7 @@ def evaluate(
     if as_json:
         echo_json(result)
         return
-    _show(result, Console(highlight=False))
+    _show(result, Terminal(highlight=False))
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def _comparison(outcomes: Outcomes, other: Outcomes) -> dict[str, Any]:
     return result
 
 
-def _show(result: dict[str, Any], console: Console) -> None:
+def _show(result: dict[str, Any], console: Terminal) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("", "accuracy", "95 %", *(("against", "difference", "p") if "against" in result else ())):
         table.add_column(title, justify="right" if title else "left", no_wrap=True)

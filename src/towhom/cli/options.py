@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from towhom import load
 from towhom.chat import Kind
+from towhom.cli.terminal import Terminal
 from towhom.errors import TowhomError
 from towhom.files import atomic_file
 from towhom.readers import READERS, Report
+from towhom.visible import visible
 
 if TYPE_CHECKING:
     from towhom.live import Model
@@ -101,7 +103,7 @@ def kept_kinds(keep: tuple[str, ...]) -> tuple[Kind, ...]:
     return (Kind.MESSAGE, *(Kind(kind) for kind in keep))
 
 
-def show_report(report: Report, console: Console) -> None:
+def show_report(report: Report, console: Terminal) -> None:
     """What a reading met, in a few lines on standard error."""
     for lines, total in (
         (report.problems, report.malformed),
@@ -131,6 +133,27 @@ def output(out: Path | None) -> Iterator[IO[str]]:
             yield file
 
 
+_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
+"""What begins a formula in some spreadsheet."""
+
+
+def csv_table(file: IO[str], fields: Sequence[str]) -> Callable[[Mapping[str, Any]], None]:
+    """Writes records as CSV, each at once.
+
+    Control characters are written out, and a cell that a spreadsheet would take for a formula gets an
+    apostrophe in front.
+    """
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(fields)
+
+    def write(record: Mapping[str, Any]) -> None:
+        cells = ["" if (value := record.get(field)) is None else visible(str(value)) for field in fields]
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULAS) else cell for cell in cells])
+        file.flush()
+
+    return write
+
+
 def encodable(text: str) -> str:
     """Half a surrogate pair, which JSON can say and UTF-8 cannot, becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
@@ -138,4 +161,4 @@ def encodable(text: str) -> str:
 
 def echo_json(value: Any) -> None:
     """A value for machines, on standard output."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    click.echo(encodable(json.dumps(value, indent=2, ensure_ascii=False)))

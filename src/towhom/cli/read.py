@@ -6,10 +6,10 @@ from itertools import chain
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from towhom.cli.options import LOGS, kept_kinds, reading_options, show_report
 from towhom.cli.show import show_conversation
+from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.files import atomic_file
 from towhom.readers import READERS, Report, read_conversations, reader_class
@@ -57,7 +57,7 @@ def read(
     # The first one now: a log without any leaves an existing file alone.
     first = next(conversations, None)
     if first is None:
-        show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
+        show_report(report, Terminal(stderr=True, highlight=False, soft_wrap=True))
         raise LogError("no message was found in it", file=log)
     conversations = chain([first], conversations)
     lines = (to_json(message) for conversation in conversations for message in conversation)
@@ -68,7 +68,7 @@ def read(
         for line in lines:
             click.echo(line)
     else:
-        console = Console(highlight=False)
+        console = Terminal(highlight=False)
         for conversation in conversations:
             show_conversation(conversation, console)
-    show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
+    show_report(report, Terminal(stderr=True, highlight=False, soft_wrap=True))

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from towhom.cli.options import FOLDER
+from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus, Split
 from towhom.corpus.stats import split_statistics
 from towhom.experiments import Row, load_experiment
@@ -83,7 +83,7 @@ def reproduce(
     if not rows:
         raise click.UsageError("the table has no such rows; give fewer of --system, --context, --candidates")
     require("matplotlib", extra="plots", purpose="drawing figures")  # hours before they are drawn
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True)
 
     def done(row: Row, seed: int, record: dict[str, Any]) -> None:
         for split, result in record["results"].items():

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TextIO
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from towhom import load
 from towhom.cli.options import LOGS, echo_json, format_options, kept_kinds, model_option
+from towhom.cli.terminal import Terminal
 from towhom.errors import LogError, SessionError
 from towhom.live import Selection, Session
 from towhom.readers import Report, read_messages
+from towhom.visible import visible
 
 
 @click.command()
@@ -61,7 +62,7 @@ def select(
     selections = session.select(responder, candidates)
     if selections[0].addressee is None:
         note = f"nobody but {responder} has spoken of late: only what they say is chosen"
-        Console(stderr=True, soft_wrap=True).print(note, markup=False)
+        Terminal(stderr=True, soft_wrap=True).print(note, markup=False)
     if as_json:
         echo_json(
             [
@@ -75,7 +76,7 @@ def select(
             ]
         )
         return
-    Console(highlight=False).print(selection_table(responder, selections[:top]))
+    Terminal(highlight=False).print(selection_table(responder, selections[:top]))
 
 
 def _read_candidates(text: str, name: str) -> list[str]:
@@ -110,13 +111,18 @@ def _session_after(
 
 def selection_table(responder: str, selections: list[Selection]) -> Table:
     """Pairs with their probabilities, the best on top."""
-    table = Table(title=Text(f"What {responder} says next"), title_justify="left", header_style="bold")
+    table = Table(
+        title=Text(visible(f"What {responder} says next")), title_justify="left", header_style="bold"
+    )
     table.add_column("", justify="right")
     table.add_column("to")
     table.add_column("response", overflow="fold")
     for place, each in enumerate(selections):
         style = "bold green" if place == 0 else ""
         table.add_row(
-            f"{each.probability:.1%}", Text(each.addressee or "–"), Text(each.response), style=style
+            f"{each.probability:.1%}",
+            Text(visible(each.addressee or "–")),
+            Text(visible(each.response)),
+            style=style,
         )
     return table

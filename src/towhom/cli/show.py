@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Sequence
+
 from rich.table import Table
 from rich.text import Text
 
-from towhom.chat import Conversation
+from towhom.chat import Conversation, Message
+from towhom.cli.terminal import Terminal
+from towhom.visible import visible
 
 # Bright enough on black and dark enough on white.
 _COLOURS = (
     "dark_orange3", "dodger_blue2", "green4", "magenta3", "gold3", "turquoise4",
     "indian_red", "slate_blue1", "chartreuse4", "deep_pink3", "steel_blue", "orange4",
 )  # fmt: skip
+
+_NAME = 30
+"""Columns that a name takes at most: a long one leaves room for what is said."""
+
+_ROWS = 10_000
+"""Messages that are set as one table: a table takes kilobytes for each of its rows."""
 
 
 class Palette(dict[str, str]):
@@ -23,20 +32,25 @@ class Palette(dict[str, str]):
         return self[name]
 
 
-def show_conversation(conversation: Conversation, console: Console) -> None:
+def show_conversation(conversation: Conversation, console: Terminal) -> None:
     """The messages, one below the other, each speaker in their own colour."""
     colours = Palette()
+    if conversation.name:
+        console.rule(Text(visible(conversation.name)), align="left", style="dim")
+    for start in range(0, len(conversation.messages), _ROWS):
+        console.print(_table(conversation.messages[start : start + _ROWS], colours))
+
+
+def _table(messages: Sequence[Message], colours: Palette) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(style="dim", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True, max_width=_NAME)
+    table.add_column(no_wrap=True, max_width=_NAME)
     table.add_column(overflow="fold")
-    for message in conversation:
+    for message in messages:
         time = message.time.strftime("%H:%M") if message.time else ""
         name = message.addressee
-        addressee = Text(f"→ {name}", style=colours[name]) if name else Text("")
-        speaker = Text(message.speaker, style=f"bold {colours[message.speaker]}")
-        table.add_row(time, speaker, addressee, Text(message.text))
-    if conversation.name:
-        console.rule(Text(conversation.name), align="left", style="dim")
-    console.print(table)
+        addressee = Text(visible(f"→ {name}"), style=colours[name]) if name else Text("")
+        speaker = Text(visible(message.speaker), style=f"bold {colours[message.speaker]}")
+        table.add_row(time, speaker, addressee, Text(visible(message.text)))
+    return table

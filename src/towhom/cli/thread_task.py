@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from towhom.cli.link_tasks import linked_logs, report
 from towhom.cli.options import named_model
+from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.evaluation.threads import Follow, describe_threads, follow_logs
 from towhom.threads.baselines import BASELINES, place_by_rule
@@ -29,10 +29,10 @@ def evaluate_threads(system: str, data: str, *, as_json: bool, out: Path | None)
     short = ("links", "conversations")
     report("threads", system, results, baselines=BASELINES, short=short, data=data, out=out, as_json=as_json)
     if not as_json:
-        _show(results, Console(highlight=False))
+        _show(results, Terminal(highlight=False))
 
 
-def _show(results: dict[str, dict[str, Any]], console: Console) -> None:
+def _show(results: dict[str, dict[str, Any]], console: Terminal) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for title in ("", "links\nP", "\nR", "\nF1", "\nVI", "\n1-1", "exact\nP", "\nR", "\nF1", "\nARI"):
         table.add_column(title, justify="right" if title else "left")

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from towhom import load
-from towhom.cli.options import LOGS, encodable, log_options, model_option, output, output_option, show_report
+from towhom.cli.options import (
+    LOGS,
+    csv_table,
+    encodable,
+    log_options,
+    model_option,
+    output,
+    output_option,
+    show_report,
+)
 from towhom.cli.show import Palette
+from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.hearing.utterance import SPOKEN
 from towhom.readers import Report, find_logs
 from towhom.threads import Placed
+from towhom.visible import visible
 
 _FIELDS = ("file", "line", "replies_to", "thread", "probability", "kind", "time", "channel", "speaker",
            "addressee", "text", "name")  # fmt: skip
@@ -73,7 +82,7 @@ def threads(
             write = _csv_writer(file) if as_csv else _json_writer(file) if as_json else _text_writer(file)
             for name, placed in everything():
                 write(name, placed)
-    show_report(report, Console(stderr=True, highlight=False, soft_wrap=True))
+    show_report(report, Terminal(stderr=True, highlight=False, soft_wrap=True))
 
 
 def _write_page(everything: Iterator[tuple[str, Placed]], log: str, out: Path | None) -> None:
@@ -86,7 +95,7 @@ def _write_page(everything: Iterator[tuple[str, Placed]], log: str, out: Path | 
         raise click.UsageError(f"{log}: a page shows one log, and there are {len(files)}; name one of them")
     page = threads_page(next(iter(files.values())), "standard input" if log == "-" else Path(log).name)
     with output(out) as file:
-        file.write(page)
+        file.write(visible(page))
 
 
 def _record(file: str, placed: Placed) -> dict[str, Any]:
@@ -119,13 +128,10 @@ def _json_writer(file: IO[str]) -> Write:
 
 
 def _csv_writer(file: IO[str]) -> Write:
-    writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-    writer.writeheader()
+    write_row = csv_table(file, _FIELDS)
 
     def write(name: str, placed: Placed) -> None:
-        record = {**_record(name, placed), "replies_to": " ".join(map(str, placed.replies_to))}
-        writer.writerow({key: encodable(str(value)) for key, value in record.items() if value is not None})
-        file.flush()
+        write_row({**_record(name, placed), "replies_to": " ".join(map(str, placed.replies_to))})
 
     return write
 
@@ -137,7 +143,7 @@ _REMEMBERED = 1000
 
 
 def _text_writer(file: IO[str]) -> Write:
-    console = Console(file=file, highlight=False, soft_wrap=True)
+    console = Terminal(file=file, highlight=False, soft_wrap=True)
     colours = Palette()
     numbers: dict[tuple[str, int], int] = {}
     speakers: dict[tuple[str, int], str] = {}
@@ -168,6 +174,5 @@ def _line(placed: Placed, number: int, answered: str | None, colour: str) -> Tex
         line.append(f"↩ {answered} ", colour)
         if placed.probability < _SURE:
             line.append(f"{placed.probability:.0%} ", "dim")
-    line.append(message.text)
-    line.plain = encodable(line.plain)
+    line.append(visible(message.text))
     return line

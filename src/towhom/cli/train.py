@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from towhom.cli.options import FOLDER
+from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus
 from towhom.experiments import load_experiment
 from towhom.extras import require
@@ -91,7 +91,7 @@ def train(
     from towhom.training.loop import Step, Watch
     from towhom.training.loop import train as run
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     if (vectors is None) == (start is None):
         raise click.UsageError("what to start from? Give either --vectors or --start")
     source = load_model(start) if start is not None else WordVectors.load(vectors or Path())

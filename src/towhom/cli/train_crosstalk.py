@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from towhom import load
 from towhom.cli.options import FOLDER
+from towhom.cli.terminal import Terminal
 from towhom.errors import ConfigError
 from towhom.extras import require
 from towhom.persistence import check_replaceable
@@ -62,7 +62,7 @@ def train_crosstalk(
     if open_only:
         sources = [source for source in sources if source.open]
     settings = Settings.of(text_steps=text_steps, looks_steps=looks_steps, without=without, seed=seed)
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     columns = (
         TextColumn("{task.description}"), BarColumn(30), TaskProgressColumn(), TimeRemainingColumn(),
         TextColumn("{task.fields[state]}"),

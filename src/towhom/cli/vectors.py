@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -19,6 +18,7 @@ from rich.progress import (
 )
 
 from towhom.cli.options import FOLDER
+from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus, Split
 from towhom.errors import VectorsError
 from towhom.text.vectors import WordVectors, concatenate, read_vectors
@@ -66,7 +66,7 @@ def vectors(
         WordVectors.load(out)  # nothing but vectors is ever replaced
     corpus = Corpus(folder)
     words = list(corpus.vocabulary.words)
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     found = [_read(file, words, console) for file in files]
     if train:
         found.append(_train(corpus, words, console, dimensions, epochs, min_count, seed, workers))
@@ -82,7 +82,7 @@ def vectors(
     )
 
 
-def _read(file: Path, words: list[str], console: Console) -> WordVectors:
+def _read(file: Path, words: list[str], console: Terminal) -> WordVectors:
     columns = (TextColumn(file.name, markup=False), BarColumn(30), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=file.stat().st_size if file.exists() else None)
@@ -92,7 +92,7 @@ def _read(file: Path, words: list[str], console: Console) -> WordVectors:
 def _train(
     corpus: Corpus,
     words: list[str],
-    console: Console,
+    console: Terminal,
     dimensions: int,
     epochs: int,
     min_count: int,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from towhom import load
 from towhom.chat import Kind
 from towhom.cli.options import (
     LOGS,
+    csv_table,
     encodable,
     format_options,
     kept_kinds,
@@ -25,10 +24,12 @@ from towhom.cli.options import (
     show_report,
 )
 from towhom.cli.show import Palette
+from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.live import How, Model, Observation, Session
 from towhom.live.channel import CHUNK
 from towhom.readers import Report, read_messages
+from towhom.visible import visible
 
 _FIELDS = (
     "line", "time", "channel", "speaker", "addressee", "how", "probability", "reason", "text", "name",
@@ -88,7 +89,7 @@ def who(
                 write(observation)
         if not speakers:  # said here, so that an existing file is left alone
             raise LogError("no message was found in it", file=log)
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     show_report(report, console)
     if name is not None and speakers.isdisjoint((name, *aliases)):
         console.print(f"nobody called {name} has spoken in it", markup=False)
@@ -164,18 +165,16 @@ def _json_writer(file: IO[str]) -> Callable[[Observation], None]:
 
 
 def _csv_writer(file: IO[str]) -> Callable[[Observation], None]:
-    writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-    writer.writeheader()
+    write_row = csv_table(file, _FIELDS)
 
     def write(observation: Observation) -> None:
-        writer.writerow({k: encodable(str(v)) for k, v in _record(observation).items() if v is not None})
-        file.flush()
+        write_row(_record(observation))
 
     return write
 
 
 def _text_writer(file: IO[str]) -> Callable[[Observation], None]:
-    console = Console(file=file, highlight=False, soft_wrap=True)
+    console = Terminal(file=file, highlight=False, soft_wrap=True)
     colours = Palette()
 
     def write(observation: Observation) -> None:
@@ -200,6 +199,5 @@ def observation_line(observation: Observation, colours: Palette) -> Text:
     else:
         line.append(f"⇢ {name:<12}", f"italic {colours[name]}")
         line.append(f"{observation.probability:>4.0%}  ", "dim")
-    line.append(message.text)
-    line.plain = encodable(line.plain)
+    line.append(visible(message.text))
     return line

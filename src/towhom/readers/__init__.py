@@ -20,11 +20,21 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, groupby
 from pathlib import Path
+from typing import Any
 
 from towhom.chat import Conversation, Kind, Message
 from towhom.errors import LogError
 from towhom.hearing.protocol import resolve_addressees
-from towhom.readers.base import Folder, Reader, Record, Report, Source, file_source, standard_input
+from towhom.readers.base import (
+    Folder,
+    Reader,
+    Record,
+    Report,
+    Source,
+    file_source,
+    standard_input,
+    stream_source,
+)
 
 __all__ = [
     "READERS",
@@ -50,6 +60,11 @@ READERS = {
     "whatsapp": "towhom.readers.whatsapp:WhatsApp",
 }
 """Format name -> where its reader is; imported on first use."""
+
+_MAX_RECORDS = 100_000
+"""Of a document: several times as many as the busiest days of the largest channels have."""
+_MAX_SIZE = 16 << 20
+"""Of a document's raw lines, in characters; as with the records, what ordinary logs never come near."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +98,29 @@ class Log:
                 yield from self.reader.parse(records, report, self.source.name)
 
     def documents(self, report: Report) -> Generator[Document, None, None]:
-        """The log cut into documents: a channel's days, where the log says the day; else the file."""
+        """The log cut into documents: a channel's days, where the log says the day; else the file.
+
+        What is longer than any day of a channel, as a log without dates can be, is cut into parts.
+        """
         base = Path(self.source.name).name if isinstance(self.source, Source) else self.source.name
         with closing(self._cut(report)) as documents:
             for name, records in documents:
                 full_name = base if name is None else f"{base} {name}"
-                yield Document(full_name, self.source.name, self.reader, tuple(records))
+                for number, part in enumerate(self._parts(records), start=1):
+                    part_name = full_name if number == 1 else f"{full_name} part {number}"
+                    yield Document(part_name, self.source.name, self.reader, part)
+
+    def _parts(self, records: Iterable[Record]) -> Iterator[tuple[Record, ...]]:
+        """The records of a document, in parts that fit into memory."""
+        part: list[Record] = []
+        size = 0
+        for record in records:
+            if (len(part) >= _MAX_RECORDS or size >= _MAX_SIZE) and self.reader.begins(record):
+                yield tuple(part)
+                part, size = [], 0
+            part.append(record)
+            size += _size(record[1])
+        yield tuple(part)
 
     def _cut(self, report: Report) -> Generator[tuple[str | None, Iterator[Record]], None, None]:
         """The records of each document, as they come."""
@@ -106,6 +138,15 @@ class Log:
         finally:  # a reading that stops early closes its file now, not when memory is cleaned up
             if isinstance(records, Generator):
                 records.close()
+
+
+def _size(value: Any) -> int:
+    """How many characters there are in a raw line or JSON value."""
+    if isinstance(value, bytes | str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list | tuple) else 8
 
 
 def reader_class(name: str) -> type[Reader]:
@@ -140,10 +181,10 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
             files.append(standard_input())
         elif not path.exists():
             raise LogError("there is no such file or folder", file=str(path))
-        elif path.is_dir() or _is_zip(path):
+        elif path.is_dir() or (path.is_file() and _is_zip(path)):
             logs += _logs_in(Folder.of(path), format, report)
         else:
-            files.append(file_source(path))
+            files.append(file_source(path) if path.is_file() else _pipe(path))
     return logs + [_log(source, format) for source in _joined(files)]
 
 
@@ -208,6 +249,14 @@ def read_conversations(
                 conversation = Conversation(tuple(m for m in messages if m.kind in kept), document.name)
                 if conversation.messages:
                     yield conversation
+
+
+def _pipe(path: Path) -> Source:
+    """What is no file, opened here and once: what is read of it is gone."""
+    try:
+        return stream_source(str(path), path.open("rb"))
+    except OSError as error:
+        raise LogError(f"cannot be opened: {error.strerror or error}", file=str(path)) from error
 
 
 def _is_zip(path: Path) -> bool:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self
 
@@ -23,7 +23,13 @@ Record = tuple[int, Any]
 """Where it stands in its source (line or record, from 0), and the raw line (bytes) or JSON value."""
 
 HEAD_BYTES = 1 << 16
+MAX_MESSAGE = 4 << 20
+"""Bytes of a line, or of a message in JSON. No platform takes messages of more than 64 kB; the rest is for
+what exports put beside them. What is longer is no chat, and gets no memory."""
+_MAX_FILES = 1_000_000
+"""Of a zip archive."""
 _SHOWN_PROBLEMS = 20
+_SHOWN_REASON = 300
 
 
 @dataclass
@@ -46,6 +52,7 @@ class Report:
 
     def skip(self, reason: str, *, file: str, record: int) -> None:
         """Count a malformed line (or stop at it, if strict)."""
+        reason = reason if len(reason) <= _SHOWN_REASON else reason[:_SHOWN_REASON] + "…"
         error = LogError(reason, file=file, line=record + 1)
         if self.strict:
             raise error
@@ -73,17 +80,20 @@ class Report:
 class Source:
     """A file to read from: on disk, in a zip archive, or standard input; unpacked if it is compressed."""
 
-    def __init__(self, name: str, opener: Callable[[], BinaryIO]) -> None:
+    def __init__(self, name: str, opener: Callable[[], BinaryIO], *, once: bool = False) -> None:
         self.name = name
         self._opener = opener
+        self._once = once
         self._raw: BinaryIO | None = None
 
     def open(self) -> BinaryIO:
         """Open the content, unpacked.
 
         Raises:
-            LogError: The file is not there, must not be read, or cannot be unpacked.
+            LogError: The file is not there, must not be read, cannot be unpacked, or is a pipe that was read.
         """
+        if self._once and self.opened:
+            raise self._read_already()
         try:
             self._raw = self._opener()
             return decompressed(self._raw)
@@ -95,7 +105,13 @@ class Source:
             raise LogError(f"cannot be opened: {error.strerror or error}", file=self.name) from error
 
     def digest(self) -> tuple[int, str]:
-        """Size and SHA-256 of the file as it lies on disk."""
+        """Size and SHA-256 of the file as it lies on disk.
+
+        Raises:
+            LogError: It is a pipe, which would have been read then.
+        """
+        if self._once:
+            raise self._read_already()
         digest = hashlib.sha256()
         size = 0
         with self._opener() as raw:
@@ -154,6 +170,8 @@ class Source:
         with self.open() as stream:
             try:
                 for number, line in enumerate(_as_utf8(stream)):
+                    if len(line) > MAX_MESSAGE:
+                        raise self.too_long("line", line=number + 1)
                     yield number, line.rstrip(b"\r\n")
             except (*DAMAGED, OSError) as error:
                 raise self.damaged(error, line=number + 1) from error
@@ -163,6 +181,14 @@ class Source:
         read = "" if line is None else f" after {line:,} lines"
         reason = f"the archive is truncated or damaged{read} ({error}); unpack it again or fetch it anew"
         return LogError(reason, file=self.name)
+
+    def _read_already(self) -> LogError:
+        return LogError("this is no file and can be read only once; save it to a file first", file=self.name)
+
+    def too_long(self, what: str, line: int) -> LogError:
+        """The error for a line or a message that is not read for its length."""
+        reason = f"a {what} of more than {MAX_MESSAGE >> 20} MB: no chat log, or one without line ends"
+        return LogError(reason, file=self.name, line=line)
 
     def check(self) -> None:
         """Refuse what cannot be a log in any format.
@@ -185,12 +211,13 @@ def _as_utf8(stream: BinaryIO) -> Iterable[bytes]:
         return _from_utf16(stream)
     if start == codecs.BOM_UTF8:
         stream.read(3)
-    return stream
+    # One byte more than a line may have: a line that is too long is seen, and never in memory as a whole.
+    return iter(partial(stream.readline, MAX_MESSAGE + 1), b"")
 
 
 def _from_utf16(stream: BinaryIO) -> Iterator[bytes]:
     with io.TextIOWrapper(stream, "utf-16", errors="replace", newline="\n") as text:
-        for line in text:
+        for line in iter(partial(text.readline, MAX_MESSAGE + 1), ""):
             yield line.encode()
 
 
@@ -216,6 +243,8 @@ class Folder:
             except (*DAMAGED, OSError, NotImplementedError, ValueError) as error:
                 reason = f"the zip archive is truncated or damaged ({error}); fetch it anew"
                 raise LogError(reason, file=str(path)) from error
+            if len(archive.infolist()) > _MAX_FILES:
+                raise LogError(f"the zip archive holds more than {_MAX_FILES:,} files", file=str(path))
             members = sorted(name for name in archive.namelist() if name and not name.endswith("/"))
             found = [(member, _member_opener(archive, member)) for member in members]
         shown = [(inner, opener) for inner, opener in found if not _hidden(inner)]
@@ -261,12 +290,57 @@ def file_source(path: Path) -> Source:
 
 
 def standard_input() -> Source:
-    """Standard input, which is read once: its head is what has arrived when it is first asked for."""
-    stream = decompressed(sys.stdin.buffer)
-    source = Source("standard input", lambda: stream)
-    if isinstance(stream, io.BufferedReader):
-        source.head = stream.peek()
+    """Standard input."""
+    return stream_source("standard input", sys.stdin.buffer)
+
+
+def stream_source(name: str, stream: BinaryIO) -> Source:
+    """A stream that can be read only once: a pipe, a terminal, another device.
+
+    Its head is what arrives first, to the end of a line at least: the rest may be written much later.
+
+    Raises:
+        LogError: It is a zip archive, which is read from its end.
+    """
+    packed = _Begun(stream)
+    if packed.head.startswith(b"PK\x03\x04"):
+        raise LogError("a zip archive cannot be read from a pipe; save it to a file first", file=name)
+    try:
+        content = _Begun(decompressed(packed))  # type: ignore[arg-type]
+    except (*DAMAGED, OSError) as error:
+        reason = f"the archive is truncated or damaged ({error}); pack it again or fetch it anew"
+        raise LogError(reason, file=name) from error
+    source = Source(name, lambda: io.BufferedReader(content), once=True)
+    source.head = content.head
     return source
+
+
+class _Begun(io.RawIOBase):
+    """A stream whose head has been read, and is read again with the rest."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        head = b""
+        while b"\n" not in head and len(head) < HEAD_BYTES and (piece := stream.read1(HEAD_BYTES)):
+            head += piece
+        self.head = head
+        self._left = head
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """What is left of the head, then what comes."""
+        piece = self._left[: len(buffer)] or self._stream.read1(len(buffer))
+        self._left = self._left[len(piece) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        """Close the stream."""
+        super().close()
+        self._stream.close()
 
 
 class Reader(ABC):
@@ -299,6 +373,10 @@ class Reader(ABC):
     @abstractmethod
     def key(self, record: Record) -> str | None:
         """Which document (channel, day) a record begins or belongs to; None for that of the one before."""
+
+    def begins(self, record: Record) -> bool:
+        """Whether a message begins with the record, and does not go on: there, a document can be cut."""
+        return True
 
     @abstractmethod
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:

@@ -8,7 +8,7 @@ from typing import Self
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Record, Source
 from towhom.readers.json_export import JsonExport, Seen, Value, head_values, name_in, part, text_at, time_at
-from towhom.readers.links import Mention, said
+from towhom.readers.links import LONGEST_NAME, Mention, said
 
 _SAID = {"Default", "Reply"}
 # How a mention stands in the content if the exporter was told not to format it.
@@ -42,7 +42,7 @@ class Discord(JsonExport):
         value["mentions"] = [
             (person, name)
             for mention in _list(value.get("mentions"))
-            if (name := _name(mention)) and (person := name_in(mention, "id"))
+            if (name := _name(mention)) and len(name) <= LONGEST_NAME and (person := name_in(mention, "id"))
         ]
         author = value.get("author")
         value["author"] = _name(author)

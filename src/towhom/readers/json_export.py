@@ -17,7 +17,7 @@ import ijson
 from towhom.chat import Message
 from towhom.errors import LogError
 from towhom.files import DAMAGED
-from towhom.readers.base import Folder, Reader, Record, Report, Source
+from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
 from towhom.readers.links import Recent
 
 Value = dict[str, Any]
@@ -108,17 +108,19 @@ def json_items(source: Source, path: str) -> Iterator[Any]:
     Raises:
         LogError: The file is no JSON, or ends early; the values before have been given.
     """
-    return read_json(source, lambda stream: ijson.items(stream, path, use_float=True))
+    return read_json(source, lambda stream: ijson.items(stream, path, use_float=True), path)
 
 
-def read_json(source: Source, parse: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
-    """What `parse` gives for the stream of a JSON file, with errors that name the file."""
+def read_json(source: Source, parse: Callable[[Any], Iterator[Any]], path: str) -> Iterator[Any]:
+    """What `parse` gives for the stream of a JSON file, values at a path, with errors that name the file."""
     number = 0
     with source.open() as stream:
         try:
-            for value in parse(_Checked(stream)):
+            for value in parse(_Checked(stream, around=len(path.split(".")))):
                 yield value
                 number += 1
+        except _TooLongError as error:
+            raise source.too_long("message", line=number + 1) from error
         except ijson.JSONError as error:
             reason = f"the JSON ends early or is damaged after {number:,} messages ({_first_line(error)})"
             raise LogError(reason, file=source.name) from error
@@ -202,15 +204,26 @@ def _without_mark(data: bytes) -> bytes:
     return data.removeprefix(codecs.BOM_UTF8)
 
 
+class _TooLongError(Exception):
+    """A message, or a text beside them, is longer than `MAX_MESSAGE`."""
+
+
 class _Checked:
     r"""A JSON stream made fit for the parser.
 
     The byte order mark goes. `\x0b`, which Telegram writes and JSON does not know, becomes `\u000b`. And
     what is nested deeper than any chat is refused: the parser would need memory with the square of the depth.
+    So are messages, and texts beside them, that are longer than any chat's: the parser keeps them in memory.
+
+    Args:
+        stream: What to read.
+        around: How many objects and lists there are around a message.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, *, around: int = 0) -> None:
         self._stream = stream
+        self._around = around
+        self._length = 0
         self._started = False
         self._held = b""
         self._in_string = 0
@@ -242,11 +255,16 @@ class _Checked:
         pieces = bare.split(b'"')
         outside = b"".join(pieces[self._in_string :: 2])
         self._in_string = (self._in_string + len(pieces) - 1) % 2
+        moves = bool(outside) or len(pieces) > 1
         levels = 0
         while b"[]" in outside and levels <= MAX_DEPTH:
             outside = outside.replace(b"[]", b"")  # takes the innermost level away
             levels += 1
         before = self._depth
-        self._depth += len(outside) - 2 * outside.count(b"]")
+        lowest = before - outside.count(b"]")
+        self._length = 0 if moves and lowest <= self._around else self._length + len(chunk)
+        if self._length > MAX_MESSAGE:
+            raise _TooLongError
+        self._depth = lowest + outside.count(b"[")
         if max(before, self._depth) + levels > MAX_DEPTH:
             raise ijson.JSONError(f"nested more than {MAX_DEPTH} levels deep")

@@ -13,9 +13,12 @@ from towhom.hearing.protocol import choose_addressee
 REMEMBERED = 10_000
 """How many messages back a reply still finds the author it answers. A bound, so that memory is one too."""
 
+LONGEST_NAME = 1000
+"""Characters of a name that is remembered: a longer one, named in every message, would fill the memory."""
+
 
 class Recent:
-    """A mapping that keeps what was put into it last and forgets the rest.
+    """A mapping of names that keeps what was put into it last and forgets the rest.
 
     >>> authors = Recent(2)
     >>> for number, name in enumerate(["ada", "bob", "eve"]):
@@ -30,7 +33,7 @@ class Recent:
 
     def put(self, key: Hashable | None, value: str | None) -> None:
         """Remember, if there is something to remember."""
-        if key is None or value is None:
+        if key is None or value is None or len(value) > LONGEST_NAME:
             return
         self._values[key] = value
         self._values.move_to_end(key)

@@ -23,7 +23,6 @@ from towhom.readers.links import Mention, said
 _SAID = {"m.text": Kind.MESSAGE, "m.emote": Kind.ACTION, "m.notice": Kind.NOTICE}
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
-_QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>", re.DOTALL)
 # Mentions of clients that do not list them: a link to the person in the formatted text.
 _LINKED = re.compile(r'"https://matrix\.to/#/(@[^"/?]+)"')
 
@@ -138,7 +137,20 @@ def _mentioned(content: Any) -> list[str]:
     if isinstance(people, list):
         return [person for person in people if isinstance(person, str)]
     formatted = part(content, "formatted_body")
-    return _LINKED.findall(_QUOTED.sub("", formatted)) if isinstance(formatted, str) else []
+    return _LINKED.findall(_unquoted(formatted)) if isinstance(formatted, str) else []
+
+
+def _unquoted(formatted: str) -> str:
+    """A formatted text without what it quotes of the message that it answers."""
+    pieces = []
+    start = 0
+    while (quote := formatted.find("<mx-reply>", start)) >= 0:
+        end = formatted.find("</mx-reply>", quote)
+        if end < 0:
+            break
+        pieces.append(formatted[start:quote])
+        start = end + len("</mx-reply>")
+    return "".join([*pieces, formatted[start:]])
 
 
 def _forms(person: str, name: str) -> tuple[str, ...]:
@@ -151,8 +163,7 @@ def _without_quote(body: str) -> str:
     if not body.startswith(("> <", "> * <")):
         return body
     lines = body.split("\n")
-    while lines and lines[0].startswith(">"):
-        lines.pop(0)
-    if lines and not lines[0].strip():
-        lines.pop(0)
-    return "\n".join(lines)
+    start = next((place for place, line in enumerate(lines) if not line.startswith(">")), len(lines))
+    if start < len(lines) and not lines[start].strip():
+        start += 1
+    return "\n".join(lines[start:])

@@ -156,13 +156,13 @@ def _readable(text: str, names: dict[str, str]) -> tuple[str, list[Mention]]:
             pieces.append(_unescaped(piece))
             continue
         target, _, label = piece.partition("|")
-        if target[0] == "@":
+        if target[:1] == "@":
             name = names.get(target[1:]) or _unescaped(label).removeprefix("@") or target[1:]
             mentions.append(Mention(f"@{name}", name))
             pieces.append(f"@{name}")
-        elif target[0] == "#":
+        elif target[:1] == "#":
             pieces.append(f"#{_unescaped(label) or names.get(target[1:]) or target[1:]}")
-        elif target[0] == "!":  # <!here>, <!subteam^S1|@crew>, <!date^...|today>
+        elif target[:1] == "!":  # <!here>, <!subteam^S1|@crew>, <!date^...|today>
             pieces.append(_unescaped(label) or f"@{target[1:].partition('^')[0]}")
         else:
             pieces.append(_unescaped(label or target))

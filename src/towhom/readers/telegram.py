@@ -44,7 +44,9 @@ class Telegram(JsonExport):
 
     def values(self, source: Source) -> Iterator[Any]:
         """The messages; those of an account with the name of their chat."""
-        return read_json(source, _messages_of_chats) if self.account else super().values(source)
+        if self.account:
+            return read_json(source, _messages_of_chats, _MESSAGES[0])
+        return super().values(source)
 
     def key(self, record: Record) -> str | None:
         """Chat and day."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Self
 
 from towhom.chat import Kind, Message
-from towhom.readers.base import Folder, Reader, Record, Report, Source
+from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
 from towhom.readers.links import Mention, said
 
 # 31/12/20, 23:59 - Ada: text   [31.12.2020, 23:59:59] Ada: text   12/31/20, 11:59 PM - Ada: text
@@ -19,11 +19,12 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
+_STARTS = {bytes([byte]) for byte in b"[0123456789\xe2\xef"}
+"""The first bytes of lines that can have a date: those of dates, and of marks before them."""
 _MARK = "\u200e"
 # Marks of the direction of writing, and the spaces that some phones put before AM and PM.
 _CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
 _ISOLATED = re.compile("@\u2068~? ?([^\u2068\u2069]+)\u2069")
-_EDITED = re.compile(rf"\s*{_MARK}<[^<>]*>$")
 _ATTACHED = re.compile(r"<[^<>]+>|\S+\.\w{2,4} \([^()]+\)")
 _WORD = re.compile(r"(?<!\w)@(\w+)")
 
@@ -61,11 +62,25 @@ class WhatsApp(Reader):
             day_first = not any(match["half"] for match in dates)
         rests = (_SAID.fullmatch(match["rest"]) for match in found if match)
         names = dict.fromkeys(_name(said["name"]) for said in rests if said)
-        return cls(day_first=day_first, names=tuple(name for name in names if not name.isalnum()))
+        return cls(day_first=day_first, names=tuple(name for name in names if name and not name.isalnum()))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines."""
-        return source.lines() if isinstance(source, Source) else iter(())
+        """Lines.
+
+        Raises:
+            LogError: Too many of them in a row have no date: that would be a message of megabytes.
+        """
+        length = 0
+        for number, line in source.lines() if isinstance(source, Source) else ():
+            length = 0 if self.begins((number, line)) else length + len(line)
+            if length > MAX_MESSAGE and isinstance(source, Source):
+                raise source.too_long("message", line=number + 1)
+            yield number, line
+
+    def begins(self, record: Record) -> bool:
+        """Whether the line has a date."""
+        line: bytes = record[1]
+        return line[:1] in _STARTS and _match(line.decode("utf-8", errors="replace")) is not None
 
     def key(self, record: Record) -> str | None:
         """The day, if the line has one."""
@@ -123,7 +138,7 @@ class WhatsApp(Reader):
             speaker, text = _name(found["name"]), found["text"] or ""
             # The mark in front says that WhatsApp wrote this: "image omitted", "this message was deleted".
             by_phone = text.startswith(_MARK)
-            text = _clean(_EDITED.sub("", text))
+            text = _clean(_without_label(text))
             if not by_phone and not _ATTACHED.fullmatch(text):
                 kind = Kind.MESSAGE
             text, mentions = self._mentions(text)
@@ -154,6 +169,12 @@ def _match(line: str) -> re.Match[str] | None:
     # In front of the text there are at most two of the spaces, and no mark means anything.
     stamp = start[:40].replace("\u202f", " ").replace("\xa0", " ")
     return _LINE.fullmatch(stamp + start[40:])
+
+
+def _without_label(text: str) -> str:
+    """A text without the "<This message was edited>" that WhatsApp puts behind it."""
+    before, mark, label = text.rpartition(f"{_MARK}<")
+    return before.rstrip() if mark and label.find(">") == len(label) - 1 >= 0 > label.find("<") else text
 
 
 def _clean(text: str) -> str:
