@@ -44,6 +44,14 @@ class TestCircumstances:
         monkeypatch.setattr(sys, "argv", arguments)
         assert circumstances()["command"] == command
 
+    def test_settings_that_change_the_speed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OMP_NUM_THREADS", "3")
+        monkeypatch.delenv("CC", raising=False)
+        monkeypatch.setenv("SOMETHING", "private")
+        found = circumstances()["environment"]
+        assert found["OMP_NUM_THREADS"] == "3"
+        assert not {"CC", "SOMETHING"} & found.keys()
+
     @pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="not a checkout")
     def test_the_commit(self) -> None:
         def head() -> str:

@@ -51,8 +51,14 @@ class _Unpacked(io.BufferedReader):
 
 
 @contextmanager
-def atomic_file(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
-    """Write a file under a temporary name beside it and rename it when all went well."""
+def atomic_file(path: Path, mode: str = "wb", *, private: bool = False) -> Iterator[IO[Any]]:
+    """Write a file under a temporary name beside it and rename it when all went well.
+
+    Args:
+        path: What it is to be.
+        mode: As for `open`.
+        private: Whether it is for the user alone, whatever other new files are.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
@@ -63,10 +69,11 @@ def atomic_file(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files private; the result gets the rights any new file would have.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        if not private:
+            # mkstemp makes files private; the result gets the rights any new file would have.
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

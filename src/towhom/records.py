@@ -19,6 +19,12 @@ from typing import Any
 from towhom.files import atomic_file
 
 _PACKAGES = ("towhom", "numpy", "torch")
+_ENVIRONMENT = (
+    "TOWHOM_KERNELS", "CC",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+    "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE",
+)  # fmt: skip
+"""What changes how fast the same code is on the same machine."""
 
 
 def circumstances() -> dict[str, Any]:
@@ -30,6 +36,7 @@ def circumstances() -> dict[str, Any]:
         "versions": {"python": platform.python_version(), **_versions()},
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "processor": _processor(),
+        "environment": {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
     }
 
 

@@ -15,6 +15,7 @@ from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
 from tests.models.chats import Said, write_corpus
 from towhom.corpus import Corpus
+from towhom.nn.kernels import choose_kernels
 
 RATES = ("train_samples_per_second", "plain_samples_per_second", "predict_samples_per_second")
 
@@ -34,6 +35,7 @@ def test_rates_and_a_record(run: Run, folders: Folders, corpus: Corpus, tmp_path
         32,
         10,
     )
+    assert result["kernels"] == choose_kernels(50).record()
     counts = result["in_a_batch"]
     assert 0 < counts["distinct_words"] <= 9  # eight with a vector, one for all others
     assert counts["distinct_words"] < counts["utterances"] <= counts["tokens"]

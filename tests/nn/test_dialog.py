@@ -20,7 +20,7 @@ UTTERANCES = 6
 @pytest.fixture(autouse=True)
 def _compiler() -> None:
     if load_kernels(7) is None:
-        pytest.skip("there is no compiler")
+        pytest.skip("there are no kernels")
 
 
 def units(hidden: int, dtype: torch.dtype, *, seed: int = 0) -> Units:
@@ -107,6 +107,7 @@ def gradients(states: Tensor, of: Units) -> Sequence[Tensor]:
     return torch.autograd.grad((weights * states).sum(), leaves, allow_unused=True, materialize_grads=True)
 
 
+@pytest.mark.usefixtures("lanes")
 @pytest.mark.parametrize("hidden", [7, 16, 50])
 @pytest.mark.parametrize(
     ("samples", "length", "people"), [(1, 1, 1), (1, 3, 2), (3, 5, 1), (4, 6, 3), (9, 5, 16), (6, 15, 4)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,8 @@ import torch
 from tests.models.chats import Said, word_vectors, write_corpus
 from tests.models.systems import NEURAL, batcher, neural
 from towhom.corpus import Corpus
-from towhom.nn.kernels import cuts, load_kernels, padded, pointer
+from towhom.nn.compiling import load_library
+from towhom.nn.kernels import Kernels, choose_kernels, cuts, load_kernels, pointer
 from towhom.text.vocabulary import ModelVocabulary
 
 CHAT = (
@@ -47,9 +50,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 @pytest.fixture
 def _fresh() -> Iterator[None]:
     """Kernels are looked for anew, and again when the test is over."""
-    load_kernels.cache_clear()
+    choose_kernels.cache_clear()
     yield
-    load_kernels.cache_clear()
+    choose_kernels.cache_clear()
 
 
 def test_switched_off(corpus: Corpus) -> None:
@@ -75,10 +78,10 @@ def test_switched_off(corpus: Corpus) -> None:
 @pytest.mark.usefixtures("_fresh")
 def test_no_compiler(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = scores(corpus)
-    load_kernels.cache_clear()
+    choose_kernels.cache_clear()
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert load_kernels(7) is None
+    assert choose_kernels(7).record() == {"used": False, "why": "no C compiler was found"}
     np.testing.assert_allclose(scores(corpus), expected, rtol=0, atol=1e-6)
 
 
@@ -89,35 +92,174 @@ def test_a_compiler_that_does_not_work(
 ) -> None:
     monkeypatch.setenv("CC", compiler)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert load_kernels(7) is None
+    choice = choose_kernels(7)
+    assert choice.kernels is None
+    assert compiler in choice.why or "No such file" in choice.why
     assert not list(tmp_path.rglob("*.so"))
 
 
-@pytest.mark.usefixtures("_fresh")
-def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    assert load_kernels(7) is None
-
-
-@pytest.mark.usefixtures("_fresh")
-def test_a_damaged_library_is_not_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    if load_kernels(7) is None:
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache, and a compiler that works."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new"))
+    monkeypatch.delenv("TOWHOM_KERNELS", raising=False)
+    choose_kernels.cache_clear()
+    if not (os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")):
         pytest.skip("there is no compiler")
-    (library,) = tmp_path.rglob("*.so")
-    damaged = tmp_path / "other" / library.relative_to(tmp_path)  # what is loaded stays loaded
-    damaged.parent.mkdir(parents=True)
-    damaged.write_bytes(b"not a library")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
-    load_kernels.cache_clear()
-    assert load_kernels(7) is None
+    yield tmp_path / "new" / "towhom"
+    choose_kernels.cache_clear()
 
 
-@pytest.mark.parametrize(("size", "row"), [(1, 16), (16, 16), (17, 32), (50, 64)])
-def test_rows_are_whole_vectors(size: int, row: int) -> None:
-    assert padded(size) == row
+def works(kernels: Kernels | None) -> bool:
+    """Whether a library counts dialogs: one of no samples."""
+    if kernels is None:
+        return False
+    nothing = torch.zeros(16, dtype=torch.int64)
+    kernels.code.dialog_count(pointer(nothing), None, None)
+    return kernels.width % kernels.lanes == 0
+
+
+class TestCache:
+    def test_it_is_the_users_alone_whatever_other_files_are(self, cache: Path) -> None:
+        before = os.umask(0)
+        try:
+            load_library(7)
+        finally:
+            os.umask(before)
+        assert cache.stat().st_mode & 0o777 == 0o700
+        (library,) = cache.iterdir()
+        assert library.stat().st_mode & 0o777 == 0o600
+
+    def test_what_is_there_is_used_again(self, cache: Path) -> None:
+        load_library(7)
+        (library,) = cache.iterdir()
+        made = library.stat().st_mtime_ns
+        load_library(7)
+        assert library.stat().st_mtime_ns == made
+
+    def test_a_damaged_library_is_built_anew(self, cache: Path) -> None:
+        name = plant(cache, b"not a library").name
+        assert works(choose_kernels(7).kernels)
+        assert (cache / name).read_bytes().startswith(b"\x7fELF") or sys.platform != "linux"
+
+    def test_where_nothing_can_be_written_it_is_built_for_one_run(
+        self, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        blocked = tmp_path / "file"
+        blocked.write_text("not a folder")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+        assert works(Kernels.of(load_library(7).code))
+        assert load_library(7).notes is None
+
+    @pytest.mark.parametrize("loose", ["folder", "library"])
+    def test_what_others_can_write_is_not_loaded(self, cache: Path, tmp_path: Path, loose: str) -> None:
+        ran = tmp_path / "ran"
+        harm = harmful(tmp_path, ran)
+        planted = plant(cache, harm)
+        (cache if loose == "folder" else planted).chmod(0o777)
+        assert works(Kernels.of(load_library(7).code))
+        assert not ran.exists()
+        # In a folder of one's own it is replaced.
+        assert (planted.read_bytes() == harm) == (loose == "folder")
+
+    def test_what_belongs_to_somebody_else_is_not_loaded(
+        self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ran = tmp_path / "ran"
+        plant(cache, harmful(tmp_path, ran))
+        me = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+        assert works(Kernels.of(load_library(7).code))
+        assert not ran.exists()
+        monkeypatch.undo()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache.parent))
+        with pytest.raises(ValueError, match="row_width"):  # it would have been
+            Kernels.of(load_library(7).code)
+        assert ran.exists()
+
+
+def plant(cache: Path, content: bytes) -> Path:
+    """Put something in the place of the library, which must not have been loaded in this process."""
+    script = "from towhom.nn.compiling import load_library; load_library(7)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    (library,) = cache.iterdir()
+    library.write_bytes(content)
+    return library
+
+
+def harmful(folder: Path, leaves: Path) -> bytes:
+    """A library that leaves a file when it is loaded."""
+    code = folder / "harmful.c"
+    code.write_text(
+        "#include <stdio.h>\n"
+        f'__attribute__((constructor)) void run(void) {{ fclose(fopen("{leaves}", "w")); }}\n'
+    )
+    compiler = os.environ.get("CC") or "cc"
+    library = folder / "harmful.so"
+    command = [*shlex.split(compiler), "-shared", "-fPIC", "-o", str(library), str(code)]
+    subprocess.run(command, check=True)
+    return library.read_bytes()
+
+
+class TestChoice:
+    def test_a_trial_decides_once(self, cache: Path) -> None:
+        first = choose_kernels(7)
+        assert "times as fast as torch" in first.why
+        notes = {path: path.read_text("utf-8") for path in cache.glob("*.json")}
+        assert len(notes) == len(list(cache.glob("*.so"))) > 0
+        choose_kernels.cache_clear()
+        again = choose_kernels(7)
+        assert again.record() == first.record()
+        assert notes == {path: path.read_text("utf-8") for path in cache.glob("*.json")}
+
+    def test_slower_kernels_are_not_used(self, cache: Path) -> None:
+        choose_kernels(7)
+        for path in cache.glob("*.json"):
+            path.write_text('{"seconds": 3, "torch_seconds": 1.5}')
+        choose_kernels.cache_clear()
+        why = "0.5 times as fast as torch in a trial on this machine"
+        assert choose_kernels(7).record() == {"used": False, "why": why}
+        assert load_kernels(7) is None
+
+    def test_the_faster_width_is_used(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Vectors twice as wide as the processor's are several times slower: a kernel that was made for
+        another processor."""
+        compiler = os.environ.get("CC") or shutil.which("gcc")
+        if platform.machine() != "x86_64" or compiler is None:
+            pytest.skip("of gcc's flags for x86-64")
+        monkeypatch.setenv("CC", f"{compiler} -mno-avx512f -DLANES=16")
+        choose_kernels.cache_clear()
+        found = choose_kernels(50).record()
+        assert (found["used"], found["lanes"]) == (True, 8)
+
+    def test_damaged_notes_are_written_anew(self, cache: Path) -> None:
+        first = choose_kernels(7)
+        for path in cache.glob("*.json"):
+            path.write_text("{")
+        choose_kernels.cache_clear()
+        assert choose_kernels(7).why.endswith(first.why[-20:])
+        assert all("torch_seconds" in path.read_text("utf-8") for path in cache.glob("*.json"))
+
+    def test_a_trial_leaves_threads_and_random_numbers_alone(self, cache: Path) -> None:
+        torch.set_num_threads(2)
+        before = torch.get_rng_state()
+        with torch.inference_mode():
+            choose_kernels(7)
+            assert torch.is_inference_mode_enabled()
+        assert torch.get_num_threads() == 2
+        assert torch.equal(torch.get_rng_state(), before)
+
+    def test_told_to(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TOWHOM_KERNELS", "on")
+        choice = choose_kernels(7)
+        assert works(choice.kernels)
+        assert choice.why == "TOWHOM_KERNELS=on"
+        assert not list(cache.glob("*.json"))
+
+    @pytest.mark.parametrize(("size", "lanes", "row"), [(1, 4, 4), (16, 4, 16), (17, 8, 24), (50, 16, 64)])
+    def test_rows_are_whole_vectors(self, size: int, lanes: int, row: int, cache: Path) -> None:
+        kernels = Kernels.of(load_library(size, lanes).code)
+        assert (kernels.width, kernels.lanes) == (row, lanes)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

@@ -16,7 +16,7 @@ from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
 from towhom.models.neural import NeuralSelector
 from towhom.models.registry import system_class, system_config
-from towhom.nn.kernels import keep_memory, load_kernels, tiny_values_flushed
+from towhom.nn.kernels import choose_kernels, keep_memory, tiny_values_flushed
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary
 from towhom.training.batches import TrainingSamples
@@ -142,7 +142,8 @@ def bench_training(
         "batch": batch,
         "dimensions": vectors.dimensions,
         "threads": torch.get_num_threads(),
-        "kernels": load_kernels(50) is not None,
+        "kernels": choose_kernels(paths["fast"].model.config.hidden).record(),
+        "torch_vectors": torch.backends.cpu.get_cpu_capability(),
         "seconds_to_first_batch": round(ready, 2),
         "train_samples_per_second": round(rates["fast"]),
         "plain_samples_per_second": round(rates["plain"]),

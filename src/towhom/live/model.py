@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from towhom.blas import one_thread
 from towhom.chat import Message
 from towhom.crosstalk.folder import SavedCrosstalk, read_crosstalk
 from towhom.crosstalk.mind import Mind
@@ -71,12 +72,12 @@ class Model:
             at_once: How many are waited for before any is answered: 1 to follow a chat as it runs, more to be
                 fast. The answers are the same, and those of `Session.observe`.
         """
-        return _follow(
-            lambda: Channel(self.mind, self.lexicon),
-            lambda channel, lines: (line.placed for line in channel.take(lines)),
-            messages,
-            at_once,
-        )
+
+        def take(channel: Channel, lines: list[Message]) -> Iterator[Placed]:
+            with one_thread():
+                return iter([line.placed for line in channel.take(lines)])
+
+        return _follow(lambda: Channel(self.mind, self.lexicon), take, messages, at_once)
 
 
 def _follow(

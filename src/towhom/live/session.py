@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from towhom.blas import one_thread
 from towhom.chat import Kind, Message
 from towhom.errors import SessionError
 from towhom.files import atomic_file
@@ -91,13 +92,13 @@ class Session:
 
     def observe_all(self, messages: Sequence[Message]) -> list[Observation]:
         """Take the next messages, each as if the later ones were not there: `observe`, only faster."""
-        with self._lock:
+        with self._lock, one_thread():
             chunks = (messages[start : start + CHUNK] for start in range(0, len(messages), CHUNK))
             return [self._observed(line) for chunk in chunks for line in self._channel.take(chunk)]
 
     def rank_addressees(self, speaker: str, text: str) -> tuple[Addressee, ...]:
         """Whom it would be for if somebody said it now, the likeliest first. Nothing is remembered."""
-        with self._lock:
+        with self._lock, one_thread():
             return self._ranked(self._channel.imagine(Message(self._id(speaker), text)))
 
     def is_for(self, name: str | int, *, threshold: float = 0.5) -> Verdict:
@@ -134,7 +135,7 @@ class Session:
         """
         if isinstance(candidates, str) or not candidates:
             raise SessionError("there is no candidate to select from; give a list of one or more")
-        with self._lock:
+        with self._lock, one_thread():
             pairs = weigh(self._channel, self._id(responder), candidates)
             found = [
                 Selection(

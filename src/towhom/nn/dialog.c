@@ -12,7 +12,7 @@
 
 #include "vector.h"
 
-#define GROUP 4
+#define GROUP 8
 
 typedef struct {
     int32_t samples, steps, participants, unused;
@@ -84,8 +84,8 @@ static void interact(int rows, const Interacting *w, const float *const *x, cons
         out[i] = pre[i], c[i] = pre[i] + 3 * P, rs[i] = gated[i];
         if (other[i]) with[n] = other[i], out_with[n] = pre[i], po[n] = gated[rows + i], c_with[n] = c[i], n++;
     }
-    product(rows, self, w->self, out, H, 4 * P);
-    product(n, with, w->other, out_with, H, 4 * P);
+    product(rows, self, w->self, out, 4 * P);
+    product(n, with, w->other, out_with, 4 * P);
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < V; v++) {
             int o = v * LANES;
@@ -95,8 +95,8 @@ static void interact(int rows, const Interacting *w, const float *const *x, cons
             store(save[i] + 2 * P + o, r), store(save[i] + 3 * P + o, p), store(save[i] + 4 * P + o, z);
             store(gated[i] + o, r * s), store(gated[rows + i] + o, p * q);
         }
-    product(rows, rs, w->u, c, H, P);
-    product(n, po, w->q, c_with, H, P);
+    product(rows, rs, w->u, c, P);
+    product(n, po, w->q, c_with, P);
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < V; v++) {
             int o = v * LANES;
@@ -152,7 +152,7 @@ static void observe(int rows, const Observing *w, const float *const *x, const f
         memcpy(pre[i], x[i], 3 * P * sizeof(float));
         out[i] = pre[i], c[i] = pre[i] + 2 * P, rs[i] = gated[i];
     }
-    product(rows, self, w->self, out, H, 2 * P);
+    product(rows, self, w->self, out, 2 * P);
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < V; v++) {
             int o = v * LANES;
@@ -160,7 +160,7 @@ static void observe(int rows, const Observing *w, const float *const *x, const f
             store(save[i] + o, s), store(save[i] + P + o, r), store(save[i] + 2 * P + o, z);
             store(gated[i] + o, r * s);
         }
-    product(rows, rs, w->u, c, H, P);
+    product(rows, rs, w->u, c, P);
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < V; v++) {
             int o = v * LANES;
@@ -206,9 +206,9 @@ static void dialog_forward_part(const Dialogs *d, int begin, int end, const Inte
                     int64_t *rows_a, float *states) {
     FLUSH_TINY;
     const int T = d->steps, width = d->participants + 1, most = GROUP * width;
-    float(*now)[P] = aligned_alloc(64, sizeof(float[P]) * most);
-    float(*next)[P] = aligned_alloc(64, sizeof(float[P]) * most);
-    float(*common)[3 * P] = aligned_alloc(64, sizeof(float[3 * P]) * GROUP);
+    float(*now)[P] = rows_of(most);
+    float(*next)[P] = rows_of(most);
+    float(*common)[3 * P] = rows_of(3 * GROUP);
     int32_t first[GROUP][width], watching[width];
     for (int b0 = begin; b0 < end; b0 += GROUP) {
         const int group = end - b0 < GROUP ? end - b0 : GROUP;
@@ -247,7 +247,7 @@ static void dialog_forward_part(const Dialogs *d, int begin, int end, const Inte
                     vo[o_rows] = saved_o + (size_t)o_row[g]++ * 4 * P, o_rows++;
                 }
             }
-            product(s_rows, ss, wo->sender, co, H, 3 * P);
+            product(s_rows, ss, wo->sender, co, 3 * P);
             interact(s_rows, ws, xs, ss, os, vs, ns);
             interact(a_rows, wa, xa, sa, oa, va, na);
             observe(o_rows, wo, xo, so, vo, no);
@@ -275,9 +275,9 @@ static void dialog_backward_part(const Dialogs *d, int begin, int end, const Int
                      float *d_o, float *d_common) {
     FLUSH_TINY;
     const int T = d->steps, width = d->participants + 1, most = GROUP * width;
-    float(*later)[P] = aligned_alloc(64, sizeof(float[P]) * most);
-    float(*before)[P] = aligned_alloc(64, sizeof(float[P]) * most);
-    float(*cross)[P] = aligned_alloc(64, sizeof(float[P]) * 2 * GROUP);
+    float(*later)[P] = rows_of(most);
+    float(*before)[P] = rows_of(most);
+    float(*cross)[P] = rows_of(2 * GROUP);
     int32_t first[GROUP][width], watching[width];
     for (int b0 = begin; b0 < end; b0 += GROUP) {
         const int group = end - b0 < GROUP ? end - b0 : GROUP;

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from towhom.nn.gru import transposed
-from towhom.nn.kernels import cuts, load_kernels, padded, pointer
+from towhom.nn.kernels import Kernels, cuts, load_kernels, pointer
 
 
 class Interacting(NamedTuple):
@@ -73,14 +73,17 @@ def final_states(
     sender: Interacting, addressee: Interacting, observer: Observing, steps: Steps, participants: int
 ) -> Tensor:
     """(B, P, H) Everybody's state after the last step, zeros for those who are not there."""
-    hidden, width = len(sender.u), padded(len(sender.u))
+    hidden = len(sender.u)
+    kernels = load_kernels(hidden)
+    assert kernels is not None  # noqa: S101 - the caller has looked
+    width = kernels.width
 
     def widen(weights: Tensor) -> Tensor:
         blocks = weights.reshape(len(weights), -1, hidden)
         return pad(blocks, (0, width - hidden)).reshape(len(weights), -1)
 
     tensors = [widen(weights) for unit in (sender, addressee, observer) for weights in unit]
-    states: Tensor = _DialogFunction.apply(steps, participants, *tensors)  # type: ignore[no-untyped-call]
+    states: Tensor = _DialogFunction.apply(kernels, steps, participants, *tensors)  # type: ignore[no-untyped-call]
     return states[..., :hidden]
 
 
@@ -96,14 +99,12 @@ class _DialogFunction(torch.autograd.Function):
     """The kernel, with its gradient. Rows are padded to whole vectors."""
 
     @staticmethod
-    def forward(ctx: Any, steps: Steps, participants: int, *tensors: Tensor) -> Tensor:
-        hidden, width = len(tensors[3]), tensors[3].shape[1]
-        kernels = load_kernels(hidden)
-        assert kernels is not None  # noqa: S101 - the caller has looked
+    def forward(ctx: Any, kernels: Kernels, steps: Steps, participants: int, *tensors: Tensor) -> Tensor:
+        hidden, width = len(tensors[3]), kernels.width
         samples, length = steps.sender.shape
         dialogs = _Dialogs(samples, length, participants, 0, *map(pointer, steps))
         counts = torch.empty(2, samples, dtype=torch.int64)
-        kernels.dialog_count(ctypes.byref(dialogs), pointer(counts[0]), pointer(counts[1]))
+        kernels.code.dialog_count(ctypes.byref(dialogs), pointer(counts[0]), pointer(counts[1]))
         ends = pad(counts.cumsum(1), (1, 0))
         addressed, observed = ends[0].contiguous(), ends[1].contiguous()
         dialogs.addressed, dialogs.observed = pointer(addressed), pointer(observed)
@@ -116,7 +117,7 @@ class _DialogFunction(torch.autograd.Function):
         rows_a = torch.empty(int(addressed[-1]), dtype=torch.int64)
         states = torch.empty(samples, participants, width)
         parts = cuts(counts.sum(0) + length)
-        kernels.dialog_forward(
+        kernels.code.dialog_forward(
             len(parts) - 1,
             pointer(parts),
             ctypes.byref(dialogs),
@@ -125,7 +126,7 @@ class _DialogFunction(torch.autograd.Function):
             *map(pointer, (*saved, rows_a, states)),
         )
         ctx.save_for_backward(*tensors, *saved, rows_a, addressed, observed, parts, *steps)
-        ctx.spent = False
+        ctx.kernels, ctx.spent = kernels, False
         ctx.units, ctx.keep, ctx.hidden, ctx.participants = units, keep, hidden, participants
         return states
 
@@ -138,16 +139,14 @@ class _DialogFunction(torch.autograd.Function):
         tensors, saved = everything[:14], everything[14:17]
         rows_a, addressed, observed, parts = everything[17:21]
         steps = Steps(*everything[21:])
-        hidden, width = ctx.hidden, tensors[3].shape[1]
-        kernels = load_kernels(hidden)
-        assert kernels is not None  # noqa: S101
+        hidden, width = ctx.hidden, ctx.kernels.width
         samples, length = steps.sender.shape
         dialogs = _Dialogs(samples, length, ctx.participants, 0, *map(pointer, (*steps, addressed, observed)))
         saved_s, saved_a, saved_o = saved
         d_states = grads[0].contiguous()
         d_s, d_a = torch.empty(len(saved_s), 4 * width), torch.empty(len(saved_a), 4 * width)
         d_o, d_common = torch.empty(len(saved_o), 3 * width), torch.empty(len(saved_s), 3 * width)
-        kernels.dialog_backward(
+        ctx.kernels.code.dialog_backward(
             len(parts) - 1,
             pointer(parts),
             ctypes.byref(dialogs),
@@ -167,6 +166,7 @@ class _DialogFunction(torch.autograd.Function):
 
         me, r_me = saved_o[:, :hidden], saved_o[:, width : width + hidden]
         return (
+            None,
             None,
             None,
             to_utterances(tensors[0], d_s, message),

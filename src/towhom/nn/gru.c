@@ -2,6 +2,9 @@
 
 #include "vector.h"
 
+/* What the caller has to know: how wide a padded row is, how wide a vector. */
+const int32_t row_width = P, vector_width = LANES;
+
 /* inputs: (N, 3P) projected; index: (tokens) into inputs; offsets: sequences, the longest first.
    Saves h before each token and r, z, c after: saved (tokens, 4P). last: (sequences, P). */
 static void gru_forward_part(int begin, int end, const float *inputs, const int32_t *index, const int64_t *offsets,
@@ -25,14 +28,14 @@ static void gru_forward_part(int begin, int end, const float *inputs, const int3
                 memcpy(candidate[i], x + 2 * P, P * sizeof(float));
                 h[i] = state[i], g[i] = gates[i], rh[i] = reset[i], c[i] = candidate[i];
             }
-            product(count, h, u, g, H, 2 * P);
+            product(count, h, u, g, 2 * P);
             for (int i = 0; i < count; i++)
                 for (int v = 0; v < 2 * V; v++) {
                     vec gate = sigmoid(load(gates[i] + v * LANES));
                     store(gates[i] + v * LANES, gate);
                     if (v < V) store(reset[i] + v * LANES, gate * load(state[i] + v * LANES));
                 }
-            product(count, rh, u_c, c, H, P);
+            product(count, rh, u_c, c, P);
             for (int i = 0; i < count; i++) {
                 float *save = saved + (size_t)(offsets[first + i] + j) * 4 * P;
                 for (int v = 0; v < V; v++) {

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from towhom.nn.kernels import cuts, load_kernels, padded, pointer
+from towhom.nn.kernels import Kernels, cuts, load_kernels, pointer
 
 
 class GRU(nn.Module):
@@ -57,10 +57,10 @@ class GRU(nn.Module):
         """
         rows = inputs[0][0]
         fits = rows.device.type == "cpu" and rows.dtype == torch.float32
-        if fits and not plain and load_kernels(self.hidden) is not None:
-            return self._with_kernel(index, offsets, inputs)
+        if fits and not plain and (kernels := load_kernels(self.hidden)) is not None:
+            return self.with_kernels(kernels, index, offsets, inputs)
         projected = torch.cat([rows @ weights for rows, weights in inputs])
-        return (self._padded if plain else self._packed)(projected, index, offsets)
+        return (self._padded if plain else self.packed)(projected, index, offsets)
 
     def _padded(self, projected: Tensor, index: Tensor, offsets: Tensor) -> Tensor:
         lengths = offsets.diff()
@@ -71,7 +71,8 @@ class GRU(nn.Module):
             state = torch.where(there[:, None], self.step(projected[token], state), state)
         return state
 
-    def _packed(self, projected: Tensor, index: Tensor, offsets: Tensor) -> Tensor:
+    def packed(self, projected: Tensor, index: Tensor, offsets: Tensor) -> Tensor:
+        """`last_states` by torch, without padding."""
         lengths = offsets.diff()
         order = torch.argsort(lengths, descending=True, stable=True)
         starts, sizes = offsets[:-1][order], lengths[order]
@@ -85,8 +86,11 @@ class GRU(nn.Module):
         states = torch.cat([state, *reversed(finished)])
         return states[torch.argsort(order)]
 
-    def _with_kernel(self, index: Tensor, offsets: Tensor, inputs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-        hidden, width = self.hidden, padded(self.hidden)
+    def with_kernels(
+        self, kernels: Kernels, index: Tensor, offsets: Tensor, inputs: Sequence[tuple[Tensor, Tensor]]
+    ) -> Tensor:
+        """`last_states` by the kernels."""
+        hidden, width = self.hidden, kernels.width
 
         def widen(weights: Tensor, gates: int) -> Tensor:
             blocks = weights.reshape(-1, gates, hidden)
@@ -102,7 +106,7 @@ class GRU(nn.Module):
             offsets[:-1][order] - sorted_offsets[:-1], sizes
         )
         tokens = index[places].to(torch.int32)
-        last: Tensor = _GRUFunction.apply(projected, u, u_c, tokens, sorted_offsets, hidden)  # type: ignore[no-untyped-call]
+        last: Tensor = _GRUFunction.apply(kernels, projected, u, u_c, tokens, sorted_offsets, hidden)  # type: ignore[no-untyped-call]
         return last[torch.argsort(order), :hidden]
 
 
@@ -111,37 +115,40 @@ class _GRUFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, projected: Tensor, u: Tensor, u_c: Tensor, index: Tensor, offsets: Tensor, hidden: int
+        ctx: Any,
+        kernels: Kernels,
+        projected: Tensor,
+        u: Tensor,
+        u_c: Tensor,
+        index: Tensor,
+        offsets: Tensor,
+        hidden: int,
     ) -> Tensor:
-        kernels = load_kernels(hidden)
-        assert kernels is not None  # noqa: S101 - the caller has looked
         width, sequences, tokens = u_c.shape[1], len(offsets) - 1, int(offsets[-1])
         saved = torch.empty(tokens, 4 * width)
         last = torch.empty(sequences, width)
         parts = cuts(offsets.diff())
         tensors = (parts, projected, index, offsets, u, u_c, saved, last)
-        kernels.gru_forward(len(parts) - 1, *map(pointer, tensors))
+        kernels.code.gru_forward(len(parts) - 1, *map(pointer, tensors))
         ctx.save_for_backward(projected, u, u_c, index, offsets, saved)
-        ctx.hidden = hidden
+        ctx.kernels, ctx.hidden = kernels, hidden
         return last
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         projected, u, u_c, index, offsets, saved = ctx.saved_tensors
         hidden, width = ctx.hidden, u_c.shape[1]
-        kernels = load_kernels(hidden)
-        assert kernels is not None  # noqa: S101
         u_t, u_c_t = transposed(u, width), transposed(u_c, width)
         d_last = grads[0].contiguous()
         d_inputs = torch.empty(len(saved), 3 * width)
         reset = torch.empty(len(saved), width)
         parts = cuts(offsets.diff())
         tensors = (parts, offsets, u_t, u_c_t, saved, d_last, d_inputs, reset)
-        kernels.gru_backward(len(parts) - 1, *map(pointer, tensors))
+        ctx.kernels.code.gru_backward(len(parts) - 1, *map(pointer, tensors))
         d_projected = torch.zeros_like(projected).index_add_(0, index, d_inputs)
         d_u = saved[:, :hidden].T @ d_inputs[:, : 2 * width]
         d_u_c = reset[:, :hidden].T @ d_inputs[:, 2 * width :]
-        return d_projected, d_u, d_u_c, None, None, None
+        return None, d_projected, d_u, d_u_c, None, None, None
 
 
 def transposed(weights: Tensor, width: int) -> Tensor:

@@ -1,94 +1,111 @@
-"""The compiled kernels: built with the machine's C compiler when they are first needed, and kept.
+"""The compiled kernels, where they are faster than torch.
 
-They are optional. Without a compiler, or with `TOWHOM_KERNELS=off`, torch does the same computation, slower.
+They are optional. Without a compiler, where torch is faster, or with `TOWHOM_KERNELS=off`, torch does the
+same computation. Which is faster is tried once on each machine, and kept beside the library.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
+import json
 import os
-import platform
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from towhom.files import atomic_file
+from towhom.nn.compiling import Library, NoLibraryError, load_library, private
 
-LANES = 16
-_SOURCES = ("vector.h", "gru.c", "dialog.c")
-_FLAGS = ("-O3", "-march=native", "-shared", "-fPIC", "-std=gnu11", "-w")
+_WIDEST = 16
+"""Values of an AVX-512 vector. Some processors are faster with half of it, so both are tried."""
 
 
-def padded(size: int) -> int:
-    """A row of so many values is padded to whole vectors."""
-    return -(-size // LANES) * LANES
+@dataclass(frozen=True)
+class Kernels:
+    """The library, and how it lays out rows."""
+
+    code: ctypes.CDLL
+    width: int
+    """Values of a row: the hidden units, padded to whole vectors."""
+    lanes: int
+    """Values of a vector, by the processor: 16 with AVX-512, 8 with AVX2, 4 with NEON or SSE."""
+
+    @classmethod
+    def of(cls, code: ctypes.CDLL) -> Kernels:
+        """Of a library that is loaded."""
+        width, lanes = (ctypes.c_int32.in_dll(code, name).value for name in ("row_width", "vector_width"))
+        return cls(code, width, lanes)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Whether kernels are used, and why."""
+
+    kernels: Kernels | None
+    why: str
+    compiler: str | None = None
+
+    def record(self) -> dict[str, Any]:
+        """For records and for people."""
+        if self.kernels is None:
+            return {"used": False, "why": self.why}
+        return {"used": True, "lanes": self.kernels.lanes, "compiler": self.compiler, "why": self.why}
 
 
 @cache
-def load_kernels(hidden: int) -> ctypes.CDLL | None:
-    """The kernels for so many hidden units, or None if there is no compiler for them."""
-    if os.environ.get("TOWHOM_KERNELS", "").lower() in ("off", "0", "no"):
-        return None
-    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
-    if compiler is None:
-        return None
-    sources = {name: (files("towhom.nn") / name).read_bytes() for name in _SOURCES}
-    machine = f"{platform.machine()} {_processor()} {compiler} {_FLAGS} {hidden}"
-    name = hashlib.sha256(b"".join(sources.values()) + machine.encode()).hexdigest()[:16]
-    library = _cache() / f"kernels-{name}.so"
-    if not library.exists() and not _compile(compiler, sources, hidden, library):
-        return None
+def choose_kernels(hidden: int) -> Choice:
+    """What to compute so many hidden units with, on this machine."""
+    wanted = os.environ.get("TOWHOM_KERNELS", "").lower()
+    if wanted in ("off", "0", "no"):
+        return Choice(None, f"TOWHOM_KERNELS={wanted}")
     try:
-        return ctypes.CDLL(str(library))
-    except OSError:
-        return None
+        library = load_library(hidden)
+    except NoLibraryError as error:
+        return Choice(None, str(error))
+    if wanted in ("on", "1", "yes"):
+        return Choice(Kernels.of(library.code), f"TOWHOM_KERNELS={wanted}", library.compiler)
+    trials = [_trial(library, hidden)]
+    if trials[0].kernels.lanes == _WIDEST:
+        with suppress(NoLibraryError):
+            trials.append(_trial(load_library(hidden, _WIDEST // 2), hidden))
+    best = min(trials, key=lambda trial: trial.seconds)
+    times = best.torch_seconds / best.seconds
+    why = f"{times:.2g} times as fast as torch in a trial on this machine"
+    return Choice(best.kernels if times > 1 else None, why, library.compiler)
 
 
-def _processor() -> str:
-    """What `-march=native` means here: a home folder may be shared by different machines."""
-    try:
-        text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
-    except OSError:
-        return platform.processor()
-    return next((line for line in text.splitlines() if line.startswith("flags")), "")
+def load_kernels(hidden: int) -> Kernels | None:
+    """The kernels for so many hidden units, or None if torch is to be used."""
+    return choose_kernels(hidden).kernels
 
 
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "towhom"
+class _Trial(NamedTuple):
+    """How long kernels took for something, and torch for the same."""
+
+    kernels: Kernels
+    seconds: float
+    torch_seconds: float
 
 
-def _compile(compiler: str, sources: dict[str, bytes], hidden: int, library: Path) -> bool:
-    """Compile the kernels into the cache; whether it worked."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in sources.items():
-            (Path(folder) / name).write_bytes(content)
-        code = [str(Path(folder) / name) for name in sources if name.endswith(".c")]
-        built = Path(folder) / "kernels.so"
-        command = [compiler, *_FLAGS, f"-DHIDDEN={hidden}", "-o", str(built), *code, *_threads()]
-        try:
-            subprocess.run(command, check=True, capture_output=True)  # noqa: S603
-            with atomic_file(library) as file:
-                file.write(built.read_bytes())
-        except (OSError, subprocess.CalledProcessError):
-            return False
-    return True
+def _trial(library: Library, hidden: int) -> _Trial:
+    """What a trial found, now or when the library was new."""
+    kernels = Kernels.of(library.code)
+    if library.notes is not None and private(library.notes):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            found = json.loads(library.notes.read_text("utf-8"))
+            return _Trial(kernels, float(found["seconds"]), float(found["torch_seconds"]))
+    from towhom.nn.trial import compare  # which runs what is above this module
 
-
-def _threads() -> list[str]:
-    """Flags for the threads that torch has already: a second set of them would fight over the cores."""
-    folder = Path(torch.__file__).parent
-    found = sorted([*folder.glob("lib/libgomp*"), *folder.parent.glob("torch.libs/libgomp*")])
-    return ["-fopenmp", str(found[0])] if found else []
+    seconds, torch_seconds = compare(kernels, hidden)
+    if library.notes is not None:
+        with suppress(OSError), atomic_file(library.notes, "w", private=True) as file:
+            json.dump({"seconds": seconds, "torch_seconds": torch_seconds, "lanes": kernels.lanes}, file)
+    return _Trial(kernels, seconds, torch_seconds)
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 /* What the kernels share. gru.c and dialog.c hold the recurrent parts of the models, forward and backward;
    gru.py and dialog.py call them.
 
-   All matrices are (inputs, outputs), rows of H values padded with zeros to a multiple of 16 floats, so that a
-   row is whole vectors. The work is cut into parts, one for each thread: part i is what lies between cuts[i] and
-   cuts[i + 1]. What is written does not depend on where the cuts are.
+   All matrices are (inputs, outputs), rows of H values padded with zeros to P, which is whole vectors. The work is
+   cut into parts, one for each thread: part i is what lies between cuts[i] and cuts[i + 1]. What is written does not
+   depend on where the cuts are.
 
    Products with the recurrent weights take four rows at a time: a row of weights is loaded once for all four.
    Sums over rows (the gradients of the weights) are left to the caller, who has a matrix product for them. */
@@ -18,7 +18,28 @@
 #ifndef HIDDEN
 #define HIDDEN 50
 #endif
+
+/* Values of a vector: what the processor that is compiled for has, unless the caller says. */
+#ifndef LANES
+#if defined(__AVX512F__)
 #define LANES 16
+#elif defined(__AVX__)
+#define LANES 8
+#else
+#define LANES 4 /* SSE, NEON, or none */
+#endif
+#endif
+
+/* Vectors of four rows that a product has in registers at once, beside the weights: of 32 registers or of 16. */
+#if defined(__AVX512F__) && LANES == 8
+#define WIDE 7
+#elif defined(__AVX512F__) || defined(__aarch64__)
+#define WIDE 4
+#else
+#define WIDE 3
+#endif
+#define UNROLLED _Pragma("GCC unroll 8")
+
 #define H HIDDEN
 #define P (((H + LANES - 1) / LANES) * LANES) /* padded */
 #define V (P / LANES)                         /* vectors in a row */
@@ -32,6 +53,11 @@
 #define FLUSH_TINY
 #define RESTORE_TINY
 #endif
+
+/* Memory for some rows of P values, to be freed. */
+static inline void *rows_of(size_t count) {
+    return aligned_alloc(64, (count * P * sizeof(float) + 63) / 64 * 64);
+}
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4)));
 typedef int32_t ivec __attribute__((vector_size(4 * LANES)));
@@ -64,39 +90,49 @@ static inline vec exp_(vec x) {
 static inline vec sigmoid(vec x) { return 1.0f / (1.0f + exp_(-x)); }
 static inline vec tanh_(vec x) { return 2.0f / (1.0f + exp_(-2.0f * x)) - 1.0f; }
 
-/* y_i += x_i M for `rows` rows; M is (inputs, width) with width a multiple of P. */
-static inline void product(int rows, const float *const *x, const float *m, float *const *y, int inputs, int width) {
-    for (int first = 0; first < rows; first += 4) {
-        int count = rows - first < 4 ? rows - first : 4;
-        for (int column = 0; column < width; column += P) {
-            if (count == 4) {
-                vec sum[4][V];
-                for (int i = 0; i < 4; i++)
-                    for (int v = 0; v < V; v++) sum[i][v] = load(y[first + i] + column + v * LANES);
-                for (int k = 0; k < inputs; k++) {
-                    const float *row = m + (size_t)k * width + column;
-                    float a = x[first][k], b = x[first + 1][k], c = x[first + 2][k], d = x[first + 3][k];
-                    for (int v = 0; v < V; v++) {
-                        vec w = load(row + v * LANES);
-                        sum[0][v] += a * w;
-                        sum[1][v] += b * w;
-                        sum[2][v] += c * w;
-                        sum[3][v] += d * w;
-                    }
-                }
-                for (int i = 0; i < 4; i++)
-                    for (int v = 0; v < V; v++) store(y[first + i] + column + v * LANES, sum[i][v]);
-            } else {
-                for (int i = first; i < first + count; i++) {
-                    vec sum[V];
-                    for (int v = 0; v < V; v++) sum[v] = load(y[i] + column + v * LANES);
-                    for (int k = 0; k < inputs; k++) {
-                        const float *row = m + (size_t)k * width + column;
-                        for (int v = 0; v < V; v++) sum[v] += x[i][k] * load(row + v * LANES);
-                    }
-                    for (int v = 0; v < V; v++) store(y[i] + column + v * LANES, sum[v]);
-                }
-            }
+/* y_i += x_i M for COUNT rows and VECTORS vectors of each, which stay in registers meanwhile. */
+#define TILE(COUNT, VECTORS)                                                                       \
+    do {                                                                                           \
+        vec sum[COUNT][VECTORS];                                                                   \
+        UNROLLED for (int i = 0; i < COUNT; i++)                                                   \
+            UNROLLED for (int v = 0; v < VECTORS; v++) sum[i][v] = load(y[i] + column + v * LANES); \
+        const float *row = m + column;                                                             \
+        for (int k = 0; k < H; k++, row += width) {                                                \
+            vec w[VECTORS];                                                                        \
+            UNROLLED for (int v = 0; v < VECTORS; v++) w[v] = load(row + v * LANES);               \
+            UNROLLED for (int i = 0; i < COUNT; i++)                                               \
+                UNROLLED for (int v = 0; v < VECTORS; v++) sum[i][v] += x[i][k] * w[v];            \
+        }                                                                                          \
+        UNROLLED for (int i = 0; i < COUNT; i++)                                                   \
+            UNROLLED for (int v = 0; v < VECTORS; v++) store(y[i] + column + v * LANES, sum[i][v]); \
+    } while (0)
+
+#define TILES(VECTORS)                                        \
+    for (int first = 0; first < rows; first += 4) {           \
+        const float *const *x = in + first;                   \
+        float *const *y = out + first;                        \
+        switch (rows - first) {                               \
+            case 1: TILE(1, VECTORS); break;                  \
+            case 2: TILE(2, VECTORS); break;                  \
+            case 3: TILE(3, VECTORS); break;                  \
+            default: TILE(4, VECTORS);                        \
+        }                                                     \
+    }
+
+/* out_i += in_i M for `rows` rows of H values; M is (H, width), with width a multiple of P. Some columns of M at a
+   time, for all rows: they stay in the nearest cache. */
+static __attribute__((noinline)) void product(int rows, const float *const *in, const float *m, float *const *out, int width) {
+    for (int column = 0; column < width;) {
+        int left = (width - column) / LANES;
+        if (left >= WIDE && left != WIDE + 1) {
+            TILES(WIDE);
+            column += WIDE * LANES;
+        } else if (left > 1) {
+            TILES(2);
+            column += 2 * LANES;
+        } else {
+            TILES(1);
+            column += LANES;
         }
     }
 }
@@ -106,7 +142,7 @@ static inline void product_blocks(int rows, const float *const *x, const float *
     for (int block = 0; block < blocks; block++) {
         const float *part[rows];
         for (int i = 0; i < rows; i++) part[i] = x[i] + block * P;
-        product(rows, part, m + (size_t)block * P * P, y, H, P);
+        product(rows, part, m + (size_t)block * P * P, y, P);
     }
 }
 

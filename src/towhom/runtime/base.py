@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.batching import Questions
+from towhom.blas import one_thread
 from towhom.models.base import Selector
 from towhom.selection import Scores
 
@@ -46,4 +47,5 @@ class NumpySelector(Selector):
 
     def score_many(self, questions: Questions) -> Scores:
         """Probabilities for a batch of questions."""
-        return self.score_encoded(questions, self.encode_utterances(questions.tokens, questions.offsets))
+        with one_thread():
+            return self.score_encoded(questions, self.encode_utterances(questions.tokens, questions.offsets))

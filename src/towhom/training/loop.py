@@ -24,7 +24,7 @@ from towhom.errors import ConfigError, CorpusError, TrainingError
 from towhom.evaluation.evaluator import evaluate, summary
 from towhom.models.neural import NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
-from towhom.nn.kernels import keep_memory, tiny_values_flushed
+from towhom.nn.kernels import choose_kernels, keep_memory, tiny_values_flushed
 from towhom.persistence import TRAINING, SavedModel, check_replaceable, read_training, save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
@@ -174,6 +174,7 @@ class Run:
             "corpus": {"hash": self.corpus.manifest["hash"], "training_samples": len(self.samples)},
             **{key: self.identity[key] for key in ("vectors", "start") if key in self.identity},
             "processes": self.accelerator.num_processes,
+            **({} if self.config.plain else {"kernels": choose_kernels(self.model.config.hidden).record()}),
             "dev": best["dev"],
             "best_epoch": self.progress.best_epoch + 1,
             "epochs": self.progress.epoch,
