@@ -155,7 +155,6 @@ class TestFolder:
             pass
         assert names(tmp_path) == sorted([*kept, "folder"])
 
-
     def test_what_was_moved_aside_is_put_back(self, tmp_path: Path, ended_process: int) -> None:
         """Even if the next run fails."""
         aside = tmp_path / f".folder.building-{ended_process}-old"

@@ -12,6 +12,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from towhom.chat import Kind, Message
+from towhom.documents import read_json
 from towhom.errors import SessionError
 from towhom.files import atomic_file
 from towhom.hearing.manners import REASONS, Manner
@@ -170,7 +171,7 @@ class Session:
         """
         path = Path(path)
         try:
-            state = json.loads(path.read_text("utf-8"))
+            state = read_json(path)
         except _UNREADABLE as error:
             raise SessionError(f"{path}: the state cannot be read ({error!r})") from error
         try:
