@@ -197,7 +197,7 @@ for last in range(1000):
         break
 print(last)
 """
-"""Pulls a corpus apart again and again, killed each time before one more of the calls that touch its files."""
+"""Pulls a corpus apart again and again, killed each time before one more call that touches its files."""
 
 
 def test_killed_at_any_moment(write_log: LogWriter, tmp_path: Path) -> None:
