@@ -180,8 +180,8 @@ DAMAGE: dict[str, Callable[[Any], object]] = {
     "tokens below nothing": at("turns", -1, "tokens", to=[-1]),
     "half a token": at("turns", -1, "tokens", to=[0.5]),
     "tokens in tokens": at("turns", -1, "tokens", to=[[1]]),
-    **{f"a weight of {value}": lambda state, value=value: state["channel"]["turns"][3].update(
-        pieces=[7], weights=[value]) for value in (float("nan"), float("inf"), -1.0, 1e30, "0.5")},
+    **{f"a weight of {value!r}": at("turns", 5, "weights", to=[value])
+       for value in (float("nan"), float("inf"), -1.0, 1e30, "0.5")},
     "telling": at("turns", 3, "telling", to=-1),
 }  # fmt: skip
 
