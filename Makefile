@@ -4,7 +4,7 @@ PYTHON ?= python3
 DEMO := .venv-demo
 DEV := .venv
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test compat clean
 
 demo: $(DEMO)/installed
 	$(DEMO)/bin/towhom demo
@@ -29,5 +29,9 @@ $(DEV)/installed: pyproject.toml constraints.txt
 	$(DEV)/bin/pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
 	touch $@
 
+# The oldest and the newest versions that pyproject.toml allows, each in an environment of its own.
+compat:
+	$(PYTHON) tools/compat.py
+
 clean:
-	rm -rf $(DEMO) $(DEV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
+	rm -rf $(DEMO) $(DEV) .venv-compat .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist

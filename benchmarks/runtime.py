@@ -45,8 +45,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.batching import NOBODY, Questions
+from towhom.model_folder import CONFIG, WEIGHTS, WORDS
 from towhom.models.base import mask_addressees
-from towhom.persistence import CONFIG, WEIGHTS, WORDS, SavedModel, load_model
+from towhom.persistence import SavedModel, load_model
 from towhom.records import circumstances, write_record
 from towhom.selection import Scores
 

@@ -15,9 +15,10 @@ import towhom
 from tests.test_import import loaded_by
 from towhom import Message
 from towhom.chat import Kind
-from towhom.crosstalk.folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS, read_crosstalk
+from towhom.crosstalk.folder import read_crosstalk
 from towhom.evaluation.reply_links import LinkedLog, read_linked_logs
 from towhom.hearing.spelling import name_parts
+from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.text.tokenizer import tokenize
 from towhom.text.vocabulary import NAME
 

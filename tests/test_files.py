@@ -155,6 +155,119 @@ class TestFolder:
             pass
         assert names(tmp_path) == sorted([*kept, "folder"])
 
+    def test_what_was_moved_aside_is_put_back(self, tmp_path: Path, ended_process: int) -> None:
+        """Even if the next run fails."""
+        aside = tmp_path / f".folder.building-{ended_process}-old"
+        aside.mkdir()
+        (aside / "old").write_text("old")
+        (tmp_path / f".folder.building-{ended_process}").mkdir()
+        with pytest.raises(Stop):
+            half_a_folder(tmp_path / "folder", Stop)
+        assert (tmp_path / "folder" / "old").read_text() == "old"
+        assert names(tmp_path) == ["folder"]
+
+    @pytest.mark.parametrize("name", ["a[b]c", "*", "?x"])
+    def test_names_that_are_patterns(self, tmp_path: Path, ended_process: int, name: str) -> None:
+        for left_over in (name, "abc", "x"):
+            (tmp_path / f".{left_over}.building-{ended_process}").mkdir()
+        with atomic_folder(tmp_path / name):
+            pass
+        assert names(tmp_path) == sorted(
+            [name, f".abc.building-{ended_process}", f".x.building-{ended_process}"]
+        )
+
+    @pytest.mark.parametrize("kind", ["file", "link"])
+    def test_what_is_no_folder_is_kept(self, tmp_path: Path, kind: str) -> None:
+        (tmp_path / "there").mkdir()
+        if kind == "file":
+            (tmp_path / "folder").write_text("kept")
+        else:
+            (tmp_path / "folder").symlink_to(tmp_path / "there")
+        before = (tmp_path / "folder").lstat()
+        with pytest.raises(NotADirectoryError, match="is no folder"), atomic_folder(tmp_path / "folder"):
+            pass
+        assert (tmp_path / "folder").lstat() == before
+        assert names(tmp_path) == ["folder", "there"]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from towhom import files
+
+root, there, exchange = Path(sys.argv[1]), sys.argv[2] == "there", sys.argv[3] == "exchange"
+if not exchange:
+    files._exchange = lambda one, other: False
+EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.scandir", "shutil.rmtree"}
+
+def fill(folder, text):
+    (folder / "deep").mkdir()
+    for name in ("one", "two", "deep/three"):
+        (folder / name).write_text(text)
+
+def run(folder, last):
+    count = 0
+    def hook(event, arguments):
+        nonlocal count
+        if event in EVENTS:
+            if count == last:
+                os._exit(9)
+            count += 1
+    sys.addaudithook(hook)
+    with files.atomic_folder(folder) as temporary:
+        fill(temporary, "new")
+
+for last in range(1000):
+    folder = root / str(last) / "folder"
+    folder.parent.mkdir()
+    if there:
+        folder.mkdir()
+        fill(folder, "old")
+    child = os.fork()
+    if not child:
+        run(folder, last)
+        os._exit(0)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
+        break
+print(last)
+"""
+"""Writes a folder again and again, each time killed before one more of the calls that change something."""
+
+
+@pytest.mark.parametrize("exchange", ["exchange", "two renames"])
+@pytest.mark.parametrize("there", ["there", "not there"])
+def test_killed_at_any_moment(tmp_path: Path, there: str, exchange: str) -> None:
+    """A reader finds the old folder or the new one, whole; the next run mends what there is to mend."""
+    command = [sys.executable, "-c", KILLED, str(tmp_path), there, exchange]
+    last = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert last > 10
+    seen = set()
+    for step in range(last + 1):
+        place = tmp_path / str(step)
+        found = whole(place / "folder")
+        seen.add(found)
+        old = {"old"} if there == "there" else {None}
+        between = {None} if exchange == "two renames" else set()
+        assert found in old | {"new"} | between, f"killed at step {step}"
+        with pytest.raises(Stop):
+            half_a_folder(place / "folder", Stop)
+        assert whole(place / "folder") in old | {"new"}, f"killed at step {step}, and begun again"
+        with atomic_folder(place / "folder") as folder:
+            (folder / "next").write_text("next")
+        assert names(place) == ["folder"]
+        assert names(place / "folder") == ["next"]
+    assert "new" in seen
+    assert len(seen) == 2 + (there == "there" and exchange == "two renames")
+
+
+def whole(folder: Path) -> str | None:
+    """What every file of a folder says; None if there is no folder."""
+    if not folder.exists():
+        return None
+    texts = {name: (folder / name).read_text() for name in ("one", "two", "deep/three")}
+    assert len(set(texts.values())) == 1
+    return texts["one"]
+
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,

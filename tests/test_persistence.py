@@ -19,17 +19,9 @@ from tests.models.chats import word_vectors
 from tests.models.systems import neural, weights_of
 from towhom import __version__
 from towhom.errors import MissingExtraError, ModelFormatError
+from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.models.neural import NeuralSelector
-from towhom.persistence import (
-    CARD,
-    CONFIG,
-    TRAINING,
-    WEIGHTS,
-    WORDS,
-    SavedModel,
-    load_model,
-    save_model,
-)
+from towhom.persistence import SavedModel, load_model, save_model
 from towhom.runtime.sirnn import SIRNN
 from towhom.selection import Rule
 from towhom.text.vocabulary import ModelVocabulary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import ctypes
 import gzip
 import io
 import lzma
@@ -12,7 +13,8 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from errno import EINVAL, ENOSYS, ENOTDIR, ENOTSUP, EPERM
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -25,6 +27,10 @@ _MAGIC: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
     b"BZh": bz2.open,
 }
+_ASIDE = "-old"
+"""Ends the name of a folder that is being replaced, for a moment."""
+_HERE, _RENAME_EXCHANGE = -100, 2
+"""AT_FDCWD and a flag of renameat2, as Linux numbers them."""
 
 
 def decompressed(stream: BinaryIO) -> BinaryIO:
@@ -85,38 +91,89 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """Fill a folder under a temporary name beside it; it takes its name when it is complete.
 
     What an earlier run left behind when it was killed is removed. A folder that stands at `path` is
-    replaced, and is there until the moment of the change.
+    replaced, in one step where the system can exchange two names. Where it cannot, a run that is killed in
+    that moment leaves both folders beside `path`, and the next run begins by putting the old one back.
+
+    Raises:
+        NotADirectoryError: There is something at `path` that is no folder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{path.name}.building-"
-    for left_over in path.parent.glob(f"{prefix}*"):
-        if not _running(left_over.name.removeprefix(prefix)):
-            shutil.rmtree(left_over, ignore_errors=True)
-    temporary = path.parent / f"{prefix}{os.getpid()}"
-    shutil.rmtree(temporary, ignore_errors=True)  # of a process that had our number before us
+    if path.exists() and (path.is_symlink() or not path.is_dir()):
+        raise NotADirectoryError(ENOTDIR, "is no folder, and is not replaced by one", str(path))
+    _tidy(path)
+    temporary = path.parent / f"{_prefix(path)}{os.getpid()}"
     temporary.mkdir()
     try:
         yield temporary
-        if path.exists():
-            aside = path.parent / f"{prefix}{os.getpid()}-old"
-            path.rename(aside)
-            try:
-                temporary.rename(path)
-            except OSError:
-                aside.rename(path)
-                raise
-            shutil.rmtree(aside)
-        else:
+        _sync(temporary)
+        if not path.exists():
             temporary.rename(path)
-    except BaseException:
+        elif not _exchange(temporary, path):
+            _replace(temporary, path)
+        _sync(path.parent, deep=False)
+    finally:  # it holds what is incomplete, or what was replaced
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name}.building-"
+
+
+def _tidy(path: Path) -> None:
+    """Remove what killed processes left; what one of them moved aside is put back if nothing replaced it."""
+    prefix = _prefix(path)
+    for left_over in [each for each in path.parent.iterdir() if each.name.startswith(prefix)]:
+        suffix = left_over.name.removeprefix(prefix)
+        if _running(suffix):
+            continue
+        if suffix.endswith(_ASIDE) and not path.exists():
+            left_over.rename(path)
+        else:
+            shutil.rmtree(left_over, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Give two folders each other's name in one step; False where the system cannot."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):  # not Linux, or an old one
+        return False
+    if renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return True
+    error = ctypes.get_errno()
+    if error in (EINVAL, ENOSYS, ENOTSUP, EPERM):  # the file system has no such thing, or a sandbox
+        return False
+    raise OSError(error, os.strerror(error), str(other))
+
+
+def _replace(temporary: Path, path: Path) -> None:
+    """Put a folder in the place of another, in two steps."""
+    aside = temporary.with_name(f"{temporary.name}{_ASIDE}")
+    path.rename(aside)
+    try:
+        temporary.rename(path)
+    except BaseException:
+        if not path.exists():
+            aside.rename(path)
         raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(folder: Path, *, deep: bool = True) -> None:
+    """Make sure that a folder, and all that is in it, survives a loss of power."""
+    for path in [*(folder.rglob("*") if deep else ()), folder]:
+        with suppress(OSError) if path.is_dir() else nullcontext():  # not every system can do it to folders
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _running(suffix: str) -> bool:
-    """Whether the process that made a temporary folder still runs."""
+    """Whether another process that made a temporary folder still runs."""
     process = suffix.split("-")[0]
-    if not process.isdigit():
+    if not process.isdecimal() or int(process) == os.getpid():  # in a container every run may have our number
         return False
     with suppress(ProcessLookupError, OverflowError):
         try:

@@ -1,12 +1,7 @@
 """The paper's systems on disk: a folder with the weights, the words, and what they are.
 
-config.json         format, system, its settings, how it was asked to choose, context
-model.safetensors   weights, word vectors included
-vocab.json          the words, in the order of their vectors
-training.json       how it was trained and how good it is; for people, not needed to load it
-README.md           a card, for people
-
-Crosstalk has folders of its own: `towhom.crosstalk.folder`.
+`towhom.model_folder` lists its files; the vectors of words are among the weights. Crosstalk has folders
+of its own: `towhom.crosstalk.folder`.
 """
 
 from __future__ import annotations
@@ -20,14 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
 
 from towhom.crosstalk.folder import holds_crosstalk
 from towhom.errors import ConfigError, ModelFormatError
 from towhom.extras import require
-from towhom.files import atomic_file, atomic_folder
-from towhom.hearing.words import TOKENIZER
+from towhom.model_folder import (
+    CONFIG,
+    WEIGHTS,
+    Arrays,
+    check_weights,
+    read_config,
+    read_training,
+    read_weights,
+    read_words,
+    write_folder,
+)
 from towhom.models.registry import SYSTEMS, system_class, system_config
 from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule
@@ -39,9 +41,6 @@ if TYPE_CHECKING:
 
 FORMAT = "towhom-model"
 VERSION = 1
-CONFIG, WEIGHTS, WORDS, TRAINING, CARD = (
-    "config.json", "model.safetensors", "vocab.json", "training.json", "README.md",
-)  # fmt: skip
 _VECTORS = "vectors"
 
 
@@ -112,8 +111,6 @@ def save_model(
     config = {
         "format": FORMAT,
         "version": VERSION,
-        "towhom": __version__,
-        "tokenizer": TOKENIZER,
         "system": saved.system,
         "settings": saved.settings,
         "context": saved.context,
@@ -121,13 +118,8 @@ def save_model(
         "rule": saved.rule.value,
     }
     arrays = {**weights, _VECTORS: vocabulary.matrix}
-    with atomic_folder(Path(folder)) as temporary:
-        _write_json(temporary / CONFIG, config)
-        _write_json(temporary / WORDS, list(vocabulary.words))
-        _write_json(temporary / TRAINING, training)
-        with atomic_file(temporary / WEIGHTS) as file:
-            file.write(save({name: np.ascontiguousarray(value) for name, value in arrays.items()}))
-        (temporary / CARD).write_text(_card(config, training), "utf-8")
+    card = _card(config, training)
+    write_folder(Path(folder), config, arrays, vocabulary.words, training=training, card=card)
 
 
 def check_replaceable(folder: Path) -> None:
@@ -155,26 +147,8 @@ def load_model(folder: str | Path) -> SavedModel:
             f"{folder}: this is a Crosstalk model, which `towhom.load` reads; expected one of the paper's "
             "systems, which `towhom train` makes"
         )
-    missing = [name for name in (CONFIG, WEIGHTS, WORDS) if not (folder / name).is_file()]
-    if missing:
-        raise ModelFormatError(f"{folder}: this is no model: it has no {', no '.join(missing)}")
-    config = _read_json(folder / CONFIG)
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise ModelFormatError(f"{folder / CONFIG}: this is not the configuration of a towhom model")
-    if config.get("version") != VERSION:
-        raise ModelFormatError(
-            f"{folder}: the model has format version {config.get('version')}, this towhom ({__version__}) "
-            f"reads version {VERSION}"
-        )
-    if config.get("tokenizer", TOKENIZER) != TOKENIZER:
-        raise ModelFormatError(
-            f"{folder}: the model reads the words of the tokenizer {config['tokenizer']}, this towhom "
-            f"({__version__}) has {TOKENIZER}; train the model anew"
-        )
-    try:
-        arrays = load_file(folder / WEIGHTS)
-    except (SafetensorError, OSError) as error:
-        raise ModelFormatError(f"{folder / WEIGHTS}: the weights cannot be read ({error})") from error
+    config = read_config(folder, FORMAT, VERSION, kind="towhom")
+    arrays = read_weights(folder)
     vocabulary = _vocabulary(folder, arrays)
     try:
         saved = SavedModel(
@@ -201,21 +175,13 @@ def load_model(folder: str | Path) -> SavedModel:
             f"{folder / CONFIG}: vectors have {vocabulary.matrix.shape[1]} dimensions, "
             f"the model wants {saved.config.dimensions}"
         )
-    _check_shapes(folder / WEIGHTS, saved)
+    check_weights(folder, saved.weights, runtime_class(saved.system).shapes(saved.config))
     return saved
 
 
-def read_training(folder: Path) -> dict[str, Any]:
-    """How the model of a folder was trained, as far as it says so."""
-    found = _read_json(folder / TRAINING) if (folder / TRAINING).is_file() else {}
-    return found if isinstance(found, dict) else {}
-
-
-def _vocabulary(folder: Path, arrays: dict[str, NDArray[Any]]) -> ModelVocabulary:
+def _vocabulary(folder: Path, arrays: Arrays) -> ModelVocabulary:
     """The words with their vectors, which are taken out of the arrays."""
-    words = _read_json(folder / WORDS)
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
+    words = read_words(folder)
     matrix = arrays.pop(_VECTORS, None)
     if matrix is None or matrix.ndim != 2 or matrix.dtype != np.float32:
         raise ModelFormatError(f"{folder / WEIGHTS}: there is no matrix of word vectors in it, in float32")
@@ -224,28 +190,7 @@ def _vocabulary(folder: Path, arrays: dict[str, NDArray[Any]]) -> ModelVocabular
             f"{folder}: there are {len(words)} words and {len(matrix)} vectors; "
             "expected one more vector than words"
         )
-    return ModelVocabulary(tuple(words), matrix)
-
-
-def _check_shapes(path: Path, saved: SavedModel) -> None:
-    expected = runtime_class(saved.system).shapes(saved.config)
-    found = {name: value.shape for name, value in saved.weights.items()}
-    problems = [f"there is no {name}" for name in expected.keys() - found.keys()]
-    problems += [f"nothing is known of {name}" for name in found.keys() - expected.keys()]
-    problems += [
-        f"{name} is {found[name]}, expected {shape}"
-        for name, shape in expected.items()
-        if name in found and found[name] != shape
-    ]
-    problems += [
-        f"{name} has type {value.dtype}, expected float32"
-        for name, value in saved.weights.items()
-        if value.dtype != np.float32
-    ]
-    if problems:
-        raise ModelFormatError(
-            f"{path}: the weights do not fit the configuration: {'; '.join(sorted(problems))}"
-        )
+    return ModelVocabulary(words, matrix)
 
 
 def _card(config: dict[str, Any], training: dict[str, Any]) -> str:
@@ -254,7 +199,7 @@ def _card(config: dict[str, Any], training: dict[str, Any]) -> str:
     lines = [
         f"# {SYSTEMS[config['system']].title}",
         "",
-        f"Trained with towhom {config['towhom']}; selects an addressee and a response for the next message",
+        f"Trained with towhom {__version__}; selects an addressee and a response for the next message",
         f"of a conversation with many speakers, from {config['context']} messages of context.",
         "",
     ]
@@ -267,14 +212,3 @@ def _card(config: dict[str, Any], training: dict[str, Any]) -> str:
     return "\n".join(
         [*lines, "`training.json` has the data, the settings and the course of the training.", ""]
     )
-
-
-def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelFormatError(f"{path}: cannot be read ({error})") from error

@@ -16,6 +16,8 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
+from towhom.documents import read_json
+from towhom.errors import TowhomError
 from towhom.files import atomic_file
 
 _PACKAGES = ("towhom", "numpy", "torch")
@@ -49,6 +51,21 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write a record as JSON, at once or not at all."""
     with atomic_file(path, "w") as file:
         file.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What `write_record` wrote.
+
+    Raises:
+        TowhomError: It cannot be read.
+    """
+    try:
+        record = read_json(path)
+    except (OSError, ValueError) as error:
+        raise TowhomError(f"{path}: the record cannot be read ({error}); remove it to run anew") from error
+    if not isinstance(record, dict):
+        raise TowhomError(f"{path}: this is not the record of a run; move it elsewhere")
+    return record
 
 
 def _command() -> str:

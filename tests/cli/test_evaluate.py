@@ -18,8 +18,8 @@ from tests.experiments.tiny import vectors as vectors
 from towhom.cli import main
 from towhom.corpus import Corpus, Split
 from towhom.evaluation.evaluator import evaluate, summary
+from towhom.model_folder import TRAINING
 from towhom.models.recency import RecentTfIdf
-from towhom.persistence import TRAINING
 
 
 @pytest.fixture(scope="module")

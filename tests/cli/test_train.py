@@ -18,9 +18,9 @@ from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
 from tests.training.conftest import weights
+from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.models import recurrent
 from towhom.models.losses import selection_loss
-from towhom.persistence import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.training.config import TrainingConfig
 
 

@@ -16,10 +16,6 @@ from safetensors.numpy import load_file, save_file
 import towhom
 from tests.crosstalk.chats import WORDS, chatter, saved_crosstalk
 from towhom.crosstalk.folder import (
-    CARD,
-    CONFIG,
-    TRAINING,
-    WEIGHTS,
     SavedCrosstalk,
     Sizes,
     compacted,
@@ -28,11 +24,12 @@ from towhom.crosstalk.folder import (
     read_crosstalk,
     write_crosstalk,
 )
-from towhom.crosstalk.folder import WORDS as WORDS_FILE
 from towhom.crosstalk.words import LIMIT
 from towhom.errors import ModelFormatError
 from towhom.hearing.words import TOKENIZER
 from towhom.live import Model
+from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS
+from towhom.model_folder import WORDS as WORDS_FILE
 
 VECTORS, SCALES = "words.vectors", "words.vectors.scale"
 Damage = Callable[[Path], object]

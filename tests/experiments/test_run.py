@@ -22,8 +22,9 @@ from towhom.evaluation.metrics import Outcomes
 from towhom.evaluation.summary import describe
 from towhom.experiments import Row, run
 from towhom.experiments.run import Plan, is_run_of, run_all, run_row
+from towhom.model_folder import CONFIG, TRAINING
 from towhom.models.chance import Chance
-from towhom.persistence import CONFIG, TRAINING, load_model
+from towhom.persistence import load_model
 from towhom.records import circumstances
 from towhom.selection import Rule
 from towhom.text.vectors import WordVectors

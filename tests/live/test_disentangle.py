@@ -118,6 +118,106 @@ class TestRuns:
         disentangle(corpus, tmp_path / "out.jsonl", replace=True)
         assert not parts.exists()
 
+    @pytest.mark.parametrize("left", [(), (".settings.json.x1y2z3",), (".00000000-00000002.jsonl.x1y2z3",)])
+    def test_killed_before_it_began(self, corpus: Corpus, tmp_path: Path, left: tuple[str, ...]) -> None:
+        parts = tmp_path / "out.jsonl.parts"
+        parts.mkdir()
+        for name in left:
+            (parts / name).write_text('{"cor', "utf-8")
+        disentangle(corpus, tmp_path / "out.jsonl")
+        assert records(tmp_path / "out.jsonl")
+        assert not parts.exists()
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            (None, r"there are parts, and no settings\.json that says of which run; --force"),
+            ("{", r"settings\.json cannot be read"),
+            ("[" * 100_000, r"settings\.json cannot be read \(brackets"),
+            ("[]", r"settings\.json is none of ours"),
+        ],
+    )
+    def test_parts_of_nobody_knows_what(
+        self, corpus: Corpus, tmp_path: Path, settings: str | None, message: str
+    ) -> None:
+        parts = tmp_path / "out.jsonl.parts"
+        parts.mkdir()
+        (parts / "00000000-00000002.jsonl").write_text("other\n", "utf-8")
+        if settings is not None:
+            (parts / "settings.json").write_text(settings, "utf-8")
+        with pytest.raises(CorpusError, match=rf"out\.jsonl\.parts: {message}"):
+            disentangle(corpus, tmp_path / "out.jsonl")
+        disentangle(corpus, tmp_path / "out.jsonl", replace=True)
+        assert records(tmp_path / "out.jsonl")
+
+    def test_what_is_another(self, corpus: Corpus, tmp_path: Path) -> None:
+        def stop(done: Done) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            disentangle(corpus, tmp_path / "out.jsonl", progress=stop)
+        with pytest.raises(CorpusError, match=r"parts of a run with another --least; --force"):
+            disentangle(corpus, tmp_path / "out.jsonl", least=3)
+        path = tmp_path / "out.jsonl.parts" / "settings.json"
+        path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "corpus": "x"}), "utf-8")
+        with pytest.raises(CorpusError, match=r"with another corpus and another --least; --force"):
+            disentangle(corpus, tmp_path / "out.jsonl", least=3)
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from towhom import load
+from towhom.corpus import Corpus
+from towhom.live import disentangle as module
+
+corpus, root, model = Corpus(Path(sys.argv[1])), Path(sys.argv[2]), load()
+module._PART = 60
+module.load_live = lambda folder: model
+EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "shutil.rmtree"}
+
+def run(out, last):
+    count = 0
+    def hook(event, arguments):
+        nonlocal count
+        if event in EVENTS and str(out) in str(arguments[0]):
+            if count == last:
+                os._exit(9)
+            count += 1
+    sys.addaudithook(hook)
+    module.disentangle(corpus, out)
+
+for last in range(1000):
+    (root / str(last)).mkdir()
+    child = os.fork()
+    if not child:
+        run(root / str(last) / "out.jsonl", last)
+        os._exit(0)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
+        break
+print(last)
+"""
+"""Pulls a corpus apart again and again, killed each time before one more call that touches its files."""
+
+
+def test_killed_at_any_moment(write_log: LogWriter, tmp_path: Path) -> None:
+    """Given again, the same command goes on, or says that the file is there."""
+    corpus, runs = build_corpus(tmp_path / "corpus", [write_log(days=3, lines=30)]), tmp_path / "runs"
+    runs.mkdir()
+    command = [sys.executable, "-c", KILLED, str(corpus.folder), str(runs)]
+    last = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert last > 10
+    whole = (runs / str(last) / "out.jsonl").read_bytes()
+    for step in range(last):
+        out = runs / str(step) / "out.jsonl"
+        if out.exists():
+            with pytest.raises(CorpusError, match="is there already"):
+                disentangle(corpus, out)
+        else:
+            disentangle(corpus, out)
+            assert [path.name for path in out.parent.iterdir()] == ["out.jsonl"]
+        assert out.read_bytes() == whole, f"killed at step {step}"
+
 
 class TestCommand:
     def test_killed_and_given_again(self, write_log: LogWriter, tmp_path: Path) -> None:

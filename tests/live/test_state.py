@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -155,6 +155,34 @@ DAMAGE: dict[str, Callable[[Any], object]] = {
     "sight": at("room", "sights", 3, to=[0, "first", None]),
     "sight, far": at("room", "sights", 3, to=[REACH + 1, 0, None]),
     "who is answered": at("room", "sights", 3, to=[1, 0, 3]),
+    "a number of messages": at("room", "number", to=(1 << 62) - 1),
+    "a number of lines": at("lines", to=(1 << 62) - 1),
+    "a message after none": at("turns", 0, "own", to=2),
+    "a call after none": at("turns", 1, "called", to=2),
+    "somebody twice": lambda state: state["channel"]["ear"]["people"].append(
+        state["channel"]["ear"]["people"][0]
+    ),
+    "more pieces than messages": at("ear", "pieces", to=[[7, 1 << 61]]),
+    "a message that nobody says": at("turns", 3, "kind", to="edit"),
+    "nobody may be meant": lambda state: state["last"].update(addressees=[]),
+    "more than likely": lambda state: state["last"].update(addressees=[[None, 1.5, None]]),
+    "less than unlikely": lambda state: state["last"].update(addressees=[[None, -0.2, None]]),
+    "a reason": lambda state: state["last"].update(reason=["why"]),
+    **{f"{value} for a probability": at("turns", 3, "people", to=[["ada", value]])
+       for value in (float("nan"), float("inf"), -float("inf"), 1.1, -0.1, True, "0.5", 10**400)},
+    **{f"{value} for a link": at("turns", 3, "link", to=[0, 0, 0, 0, value])
+       for value in (float("nan"), 2, -1, "0.5")},
+    "a call that is surer than sure": at("turns", 3, "calls", to=[["ada", "front", 1.5]]),
+    "a conversation that has not begun": at("turns", 3, "link", to=[0, 0, 0, 80, 1.0]),
+    "a line of many digits": at("turns", 3, "line", to=10**400),
+    "a time that is none": at("turns", 3, "time", to=float("nan")),
+    "a time in a text": at("turns", 3, "time", to="12"),
+    "tokens below nothing": at("turns", -1, "tokens", to=[-1]),
+    "half a token": at("turns", -1, "tokens", to=[0.5]),
+    "tokens in tokens": at("turns", -1, "tokens", to=[[1]]),
+    **{f"a weight of {value!r}": at("turns", 5, "weights", to=[value])
+       for value in (float("nan"), float("inf"), -1.0, 1e30, "0.5")},
+    "telling": at("turns", 3, "telling", to=-1),
 }  # fmt: skip
 
 
@@ -167,6 +195,16 @@ def saved(model: Model, tmp_path: Path) -> tuple[Session, Path]:
         session.observe(message)
     session.save(tmp_path / "state.json")
     return session, tmp_path / "state.json"
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[Model, str]:
+    """A model, and the state of a session in the middle of a chat."""
+    model = Model(ruled_model())
+    session = model.session()
+    session.introduce("helper", "hb")
+    session.observe_all(chat(1, messages=80))
+    return model, json.dumps(session.state())
 
 
 class TestRestored:
@@ -354,11 +392,10 @@ class TestNoState:
             session.restore(path)
 
     @pytest.mark.parametrize("damage", DAMAGE, ids=str)
-    def test_damaged(self, model: Model, saved: tuple[Session, Path], damage: str) -> None:
-        session, path = saved
-        untouched = model.session()
-        untouched.restore(path)
-        state = json.loads(path.read_text("utf-8"))
+    def test_damaged(self, whole: tuple[Model, str], tmp_path: Path, damage: str) -> None:
+        model, text = whole
+        session, untouched = model.session(json.loads(text)), model.session(json.loads(text))
+        state, path = json.loads(text), tmp_path / "state.json"
         DAMAGE[damage](state)
         path.write_text(json.dumps(state), "utf-8")
         with pytest.raises(SessionError, match=r"state\.json: the state cannot be read"):
@@ -444,51 +481,97 @@ def somewhere(state: Any) -> st.SearchStrategy[tuple[Any, ...]]:
 
 
 FUZZED = Model(ruled_model()), Model(saved_model(1))
-WHOLE = FUZZED[0].session()
-WHOLE.introduce("helper", "hb")
-WHOLE.observe_all(Platform(3, replies=0.4).lines(24))
-STATE = through_json(WHOLE.state())
+
+
+def states() -> Iterator[Any]:
+    """Of an empty channel, of a room of two, of one of another language, of short and long ones."""
+    chinese = ("这个怎么用", "请帮帮我", "谢谢你 p1", "好的", "p0: 明天见")
+    for lines in (
+        [],
+        [Message("ada", "is it up?", id="m1"), Message("helper", "yes", id="m2")],
+        [Message(f"p{place % 3}", chinese[place % 5], id=f"m{place}") for place in range(20)],
+        Platform(3, replies=0.4).lines(24),
+        Platform(4, replies=0.4, numbered=True).lines(REACH + 30),
+    ):
+        session = FUZZED[0].session()
+        session.introduce("helper", "hb")
+        session.observe_all(lines)
+        yield through_json(session.state())
+
+
+STATES = tuple(states())
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 1, 7, REACH, REACH + 1, 10**6, 10**30, 0.5, -1.5, float("inf"), "", "ada", "x", [],
-    [0], [-1], [[]], [None], {}, {"a": 1}, ["ada"], [["ada", 0.5]], [1, 2, 3],
+    None, True, -1, 0, 1, 7, REACH, REACH + 1, 10**6, 1 << 31, 1 << 32, 1 << 53, 1 << 63, 10**30, 10**400,
+    0.5, -1.5, 1e300, float("inf"), float("nan"), "", "ada", "x", "\ud800", "m3", "zh", "named", "a" * 5000,
+    [], [0], [-1], [[]], [None], {}, {"a": 1}, ["ada"], [["ada", 0.5]], [1, 2, 3], [["ada", 0.5, "ada"]],
 )  # fmt: skip
+SAID = (
+    Message("ada", "bob: tea", id="n1", reply_to="m3"),
+    Message("zoe", "is it open ?", reply_to="m1"),
+    Message("ada", "milk", id="m15", kind=Kind.EDIT),
+    Message("", "", id="m16", kind=Kind.DELETE),
+    Message("ada", "lovelace", kind=Kind.RENAME),
+    Message("bob", "so", reply_to="n1"),
+    Message("p1", "谢谢你 p0", id="m3"),
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> Any:
+    """A state with one or two things put elsewhere, taken away, or replaced."""
+    whole = draw(st.sampled_from(STATES))
+    state = through_json(whole)
+    for _ in range(draw(st.integers(1, 2))):
+        path, other = draw(somewhere(whole)), draw(somewhere(whole))
+        try:
+            there, key = inside(state, path[:-1]), path[-1]
+            how = draw(st.sampled_from(("value", "value", "gone", "twice", "swapped")))
+            if how == "value":
+                there[key] = draw(st.sampled_from(VALUES))
+            elif how == "gone":
+                del there[key]
+            elif how == "twice":
+                there.insert(key, through_json(there[key]))
+            else:
+                elsewhere = inside(state, other[:-1])
+                there[key], elsewhere[other[-1]] = elsewhere[other[-1]], through_json(there[key])
+        except (LookupError, TypeError, AttributeError):
+            continue  # what was done before has taken that away
+    return state
+
+
+def inside(state: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        state = state[key]
+    return state
+
+
+def is_likely(probability: object) -> bool:
+    return isinstance(probability, float) and -1e-6 <= probability <= 1 + 1e-6
 
 
 @settings(max_examples=400, deadline=None)
-@given(
-    model=st.sampled_from(FUZZED),
-    damage=st.lists(st.tuples(somewhere(STATE), st.sampled_from(VALUES)), min_size=1, max_size=2),
-)
-def test_whatever_is_damaged(model: Model, damage: list[tuple[tuple[str | int, ...], object]]) -> None:
-    """It is no state, or the session works: nothing comes to light later."""
-    state = through_json(STATE)
-    for path, value in damage:
-        there = state
-        try:
-            for key in path[:-1]:
-                there = there[key]
-            there[path[-1]] = value
-        except (LookupError, TypeError):
-            continue
+@given(model=st.sampled_from(FUZZED), state=damaged())
+def test_whatever_is_damaged(model: Model, state: Any) -> None:
+    """It is no state, or the session works: nothing comes to light later, nor when it is saved again."""
     try:
         session = model.session(state)
     except SessionError:
         return
     assert session.history is not None
-    session.is_for("ada")
-    session.select("ada", ["tea", "bob: milk"])
+    for who in ("ada", "bob", "helper", "p1"):
+        assert is_likely(session.is_for(who).probability)
+    assert all(is_likely(each.probability) for each in session.select("ada", ["tea", "bob: milk"]))
     session.rank_addressees("bob", "is the tea open ?")
-    for message in (
-        Message("ada", "bob: tea", id="n1", reply_to="m3"),
-        Message("zoe", "is it open ?", reply_to="m1"),
-        Message("ada", "milk", id="m15", kind=Kind.EDIT),
-        Message("", "", id="m16", kind=Kind.DELETE),
-        Message("bob", "so", reply_to="n1"),
-    ):
+    session.introduce("zed", "zz", bot=True)
+    for message in SAID:
         found = session.observe(message)
         assert isinstance(found.placed.thread, int)
         assert all(isinstance(line, int) for line in found.placed.replies_to)
-    json.dumps(session.state())
+        assert is_likely(found.placed.probability)
+        assert all(is_likely(each.probability) for each in found.addressees)
+    session.observe_all(Platform(9, replies=0.5).lines(20))
+    model.session(json.loads(json.dumps(session.state(), allow_nan=False)))
 
 
 def test_a_small_room_is_known_to_be_small(model: Model) -> None:

@@ -19,12 +19,13 @@ from towhom.batching import Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError
 from towhom.evaluation.evaluator import evaluate, summary
+from towhom.model_folder import TRAINING
 from towhom.models.chance import Chance
 from towhom.models.recurrent import Inputs, RecurrentSelector
 from towhom.models.registry import SYSTEMS
 from towhom.nn import dialog
 from towhom.nn.gru import GRU
-from towhom.persistence import TRAINING, load_model
+from towhom.persistence import load_model
 from towhom.selection import Rule
 from towhom.text.vectors import WordVectors
 from towhom.training import loop

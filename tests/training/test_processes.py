@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from towhom.corpus import Corpus
-from towhom.persistence import TRAINING, WEIGHTS
+from towhom.model_folder import TRAINING, WEIGHTS
 from towhom.text.vectors import WordVectors
 
 

@@ -14,6 +14,7 @@ from random import Random
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.numpy import save_file
 from torch import Tensor
 
@@ -194,6 +195,23 @@ class TestOtherRuns:
         checkpoint.write_bytes(damage(checkpoint.read_bytes()))
         message = r"model\.checkpoint: the checkpoint cannot be read \(.*\); remove it to start anew"
         self.refuses(message, config, corpus, vectors, out)
+
+    @pytest.mark.parametrize("part", ["identity", "progress"])
+    @pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"tea": 1}'])
+    def test_no_account_of_itself(
+        self,
+        part: str,
+        text: str,
+        config: TrainingConfig,
+        corpus: Corpus,
+        vectors: WordVectors,
+        out: Path,
+        checkpoint: Path,
+    ) -> None:
+        with safe_open(checkpoint, framework="numpy") as file:
+            metadata = {**file.metadata(), part: text}
+        save_file({"something": np.zeros(3)}, checkpoint, metadata)
+        self.refuses(r"model\.checkpoint: .*; .*remove it to start anew", config, corpus, vectors, out)
 
     def test_no_checkpoint(
         self, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path

@@ -18,13 +18,14 @@ from rich.table import Table
 from towhom.cli.options import FOLDER, echo_json, named_model, record_option
 from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus, Split, build_corpus
-from towhom.crosstalk.folder import CONFIG, holds_crosstalk
+from towhom.crosstalk.folder import holds_crosstalk
 from towhom.errors import CorpusError
 from towhom.evaluation.evaluator import evaluate as run
 from towhom.evaluation.evaluator import summary
 from towhom.evaluation.metrics import METRICS, Outcomes
 from towhom.evaluation.significance import compare
 from towhom.evaluation.summary import describe
+from towhom.model_folder import CONFIG
 from towhom.models.base import Selector
 from towhom.models.crosstalk import Crosstalk
 from towhom.models.registry import SYSTEMS, baseline

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import TextIO
@@ -14,6 +13,7 @@ from rich.text import Text
 from towhom import load
 from towhom.cli.options import LOGS, echo_json, format_options, kept_kinds, model_option
 from towhom.cli.terminal import Terminal
+from towhom.documents import parse_json
 from towhom.errors import LogError, SessionError
 from towhom.live import Selection, Session
 from towhom.readers import Report, read_messages
@@ -83,7 +83,7 @@ def _read_candidates(text: str, name: str) -> list[str]:
     if not text.lstrip().startswith("["):
         return [line for line in text.splitlines() if line.strip()]
     try:
-        found = json.loads(text)
+        found = parse_json(text)
     except ValueError as error:
         raise SessionError(f"{name}: begins like a JSON list and is none ({error})") from error
     if not all(isinstance(each, str) for each in found):

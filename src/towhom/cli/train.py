@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from towhom.cli.options import FOLDER
 from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus
+from towhom.documents import parse_json
 from towhom.experiments import load_experiment
 from towhom.extras import require
 from towhom.models.registry import SYSTEMS
@@ -164,7 +164,7 @@ def _setting(part: str) -> tuple[str, Any]:
     """NAME=VALUE as a name and a number, true or false."""
     name, _, text = part.partition("=")
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         value = None
     if name.strip() == "dimensions":

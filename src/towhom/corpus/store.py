@@ -6,7 +6,6 @@ A corpus is a folder of `.npy` columns and a `manifest.json`. Shapes: D document
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -20,6 +19,7 @@ from towhom.chat import Conversation, Message
 from towhom.corpus.columns import Strings, open_column
 from towhom.corpus.document import NO_TIME
 from towhom.corpus.splits import SPLITS, Split
+from towhom.documents import read_json
 from towhom.errors import CorpusError
 
 FORMAT = "towhom-corpus"
@@ -229,7 +229,7 @@ def _datetime(seconds: int) -> datetime | None:
 def is_corpus(folder: Path) -> bool:
     """Whether a folder holds a corpus of ours, if only one that this version cannot read."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest = read_json(folder / MANIFEST)
     except (OSError, ValueError):
         return False
     return isinstance(manifest, dict) and manifest.get("format") == FORMAT
@@ -245,7 +245,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise CorpusError(f"{folder}: there is no such folder; make a corpus with: towhom corpus build")
     try:
-        manifest = json.loads(path.read_text("utf-8"))
+        manifest = read_json(path)
     except FileNotFoundError:
         raise CorpusError(f"{folder}: this is no corpus: it has no {MANIFEST}") from None
     except (OSError, ValueError) as error:

@@ -1,10 +1,6 @@
 """Crosstalk on disk: a folder with the weights, the words, and what they are.
 
-config.json         format, tokenizer, sizes, how probabilities are calibrated
-model.safetensors   weights; the vectors of words in 8 bits, with a scale for each
-vocab.json          the words, in the order of their vectors
-training.json       how it was trained and how good it is; for people, not needed to load it
-README.md           a card, for people
+`towhom.model_folder` lists its files. The vectors of words are stored in 8 bits, with a scale for each.
 """
 
 from __future__ import annotations
@@ -17,22 +13,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
 
 from towhom.crosstalk import network, words
 from towhom.crosstalk.words import LIMIT
 from towhom.errors import ModelFormatError
-from towhom.files import atomic_file, atomic_folder
 from towhom.hearing.lexicon import Lexicon
-from towhom.hearing.words import TOKENIZER
+from towhom.model_folder import (
+    CONFIG,
+    check_weights,
+    format_of,
+    read_config,
+    read_training,
+    read_weights,
+    read_words,
+    write_folder,
+)
 from towhom.text.vocabulary import ModelVocabulary
-from towhom.version import __version__
 
 FORMAT, VERSION = "towhom-crosstalk", 1
-CONFIG, WEIGHTS, WORDS, TRAINING, CARD = (
-    "config.json", "model.safetensors", "vocab.json", "training.json", "README.md",
-)  # fmt: skip
 _VECTORS, _SCALES = "words.vectors", "words.vectors.scale"
 Array = NDArray[np.float32]
 
@@ -104,24 +102,8 @@ def write_crosstalk(folder: str | Path, saved: SavedCrosstalk, *, card: str) -> 
     """Write a model folder; an older one at this place is replaced when the new one is complete."""
     arrays: dict[str, NDArray[Any]] = dict(saved.weights)
     arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.weights[_VECTORS])
-    config = {
-        "format": FORMAT,
-        "version": VERSION,
-        "towhom": __version__,
-        "tokenizer": TOKENIZER,
-        "sizes": asdict(saved.sizes),
-    }
-    with atomic_folder(Path(folder)) as temporary:
-        for name, value in (
-            (CONFIG, config),
-            (WORDS, list(saved.vocabulary)),
-            (TRAINING, saved.training),
-        ):
-            text = json.dumps(value, indent=None if name == WORDS else 1, ensure_ascii=False)
-            (temporary / name).write_text(text + "\n", "utf-8")
-        with atomic_file(temporary / WEIGHTS) as file:
-            file.write(save({name: np.ascontiguousarray(value) for name, value in arrays.items()}))
-        (temporary / CARD).write_text(card, "utf-8")
+    config = {"format": FORMAT, "version": VERSION, "sizes": asdict(saved.sizes)}
+    write_folder(Path(folder), config, arrays, saved.vocabulary, training=saved.training, card=card)
 
 
 def compacted(weights: dict[str, Array]) -> dict[str, Array]:
@@ -136,81 +118,24 @@ def read_crosstalk(folder: str | Path) -> SavedCrosstalk:
         ModelFormatError: It is none, it is of another version, or a part is missing or damaged.
     """
     folder = Path(folder)
-    config = _config(folder)
-    found = _read_json(folder / WORDS)
-    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
-        raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
+    config = read_config(folder, FORMAT, VERSION, kind="Crosstalk")
+    vocabulary = read_words(folder)
     try:
         given = config["sizes"]
         sizes = Sizes(**{each.name: int(given[each.name]) for each in fields(Sizes)})
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFormatError(f"{folder / CONFIG}: the sizes are damaged ({error!r})") from error
-    try:
-        arrays = load_file(folder / WEIGHTS)
-    except (SafetensorError, OSError) as error:
-        raise ModelFormatError(f"{folder / WEIGHTS}: the weights cannot be read ({error})") from error
+    arrays = read_weights(folder)
     vectors, scales = arrays.get(_VECTORS), arrays.pop(_SCALES, None)
     if vectors is not None and scales is not None and scales.shape == vectors.shape[:1]:
         arrays[_VECTORS] = _restored(vectors, scales)
-    _check(folder / WEIGHTS, arrays, sizes.shapes(len(found)))
-    training = _read_json(folder / TRAINING) if (folder / TRAINING).is_file() else {}
-    return SavedCrosstalk(sizes, arrays, tuple(found), training if isinstance(training, dict) else {})
+    check_weights(folder, arrays, sizes.shapes(len(vocabulary)))
+    return SavedCrosstalk(sizes, arrays, vocabulary, read_training(folder))
 
 
 def holds_crosstalk(folder: str | Path) -> bool:
     """Whether a folder looks like one of ours."""
-    try:
-        config = json.loads((Path(folder) / CONFIG).read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(config, dict) and config.get("format") == FORMAT
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    if not folder.is_dir():
-        raise ModelFormatError(f"{folder}: there is no such folder")
-    missing = [name for name in (CONFIG, WEIGHTS, WORDS) if not (folder / name).is_file()]
-    if missing:
-        raise ModelFormatError(f"{folder}: this is no model: it has no {', no '.join(missing)}")
-    config = _read_json(folder / CONFIG)
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise ModelFormatError(f"{folder / CONFIG}: this is not the configuration of a Crosstalk model")
-    if config.get("version") != VERSION:
-        raise ModelFormatError(
-            f"{folder}: the model has format version {config.get('version')}, this towhom ({__version__}) "
-            f"reads version {VERSION}"
-        )
-    if config.get("tokenizer") != TOKENIZER:
-        raise ModelFormatError(
-            f"{folder}: the model reads the words of the tokenizer {config.get('tokenizer')}, this towhom "
-            f"({__version__}) has {TOKENIZER}; train the model anew"
-        )
-    return config
-
-
-def _check(path: Path, arrays: dict[str, NDArray[Any]], expected: dict[str, tuple[int, ...]]) -> None:
-    found = {name: value.shape for name, value in arrays.items()}
-    problems = [f"there is no {name}" for name in expected.keys() - found.keys()]
-    problems += [f"nothing is known of {name}" for name in found.keys() - expected.keys()]
-    problems += [
-        f"{name} is {found[name]}, expected {shape}"
-        for name, shape in expected.items()
-        if name in found and found[name] != shape
-    ]
-    problems += [
-        f"{name} has type {value.dtype}, expected float32"
-        for name, value in arrays.items()
-        if value.dtype != np.float32
-    ]
-    problems += [
-        f"{name} has numbers that are none"
-        for name, value in arrays.items()
-        if value.dtype == np.float32 and not np.isfinite(value).all()
-    ]
-    if problems:
-        raise ModelFormatError(
-            f"{path}: the weights do not fit the configuration: {'; '.join(sorted(problems))}"
-        )
+    return format_of(Path(folder)) == FORMAT
 
 
 def _quantized(matrix: Array) -> tuple[NDArray[np.int8], Array]:
@@ -223,10 +148,3 @@ def _quantized(matrix: Array) -> tuple[NDArray[np.int8], Array]:
 
 def _restored(matrix: NDArray[Any], scales: Array) -> Array:
     return matrix.astype(np.float32) * scales[:, None]
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelFormatError(f"{path}: cannot be read ({error})") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from towhom.experiments import Experiment, Row
 from towhom.files import atomic_file
 from towhom.models.registry import SYSTEMS
 from towhom.pages import html_table, markdown_table, markdown_text, page
+from towhom.records import read_record
 
 _METRICS = {"adr_res": "ADR-RES", "adr": "ADR", "res": "RES"}
 
@@ -26,9 +26,9 @@ def read_records(folder: Path) -> list[dict[str, Any]]:
     """All records of a folder.
 
     Raises:
-        TowhomError: There are none.
+        TowhomError: There are none, or one cannot be read.
     """
-    records = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    records = [read_record(path) for path in sorted(folder.glob("*.json"))]
     if not records:
         raise TowhomError(f"{folder}: there are no records; towhom reproduce makes them")
     return records

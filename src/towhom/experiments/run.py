@@ -20,7 +20,7 @@ from towhom.experiments import Row
 from towhom.extras import require
 from towhom.models.base import Selector
 from towhom.models.registry import baseline, entry
-from towhom.records import circumstances, write_record
+from towhom.records import circumstances, read_record, write_record
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 
@@ -51,8 +51,8 @@ def run_row(row: Row, plan: Plan, *, seed: int, watch: Any = None) -> dict[str, 
     path = plan.records / f"{row.name}-s{seed}.json"
     identity = _identity(row, plan, seed)
     if path.exists():
-        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if record["identity"] != identity:
+        record = read_record(path)
+        if record.get("identity") != identity:
             raise TowhomError(
                 f"{path}: is the record of a run with other data or settings; choose another folder"
             )

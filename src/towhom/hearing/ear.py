@@ -187,6 +187,8 @@ class Ear:
         self._weighed = whole_of(state["weighed"])
         if not self._languages.keys() <= languages().keys():
             raise ValueError("there is a language that is not known")
+        if max(self._pieces.values(), default=0) > self._weighed:
+            raise ValueError("there is a piece in more messages than were counted")
 
     # -- inside
 

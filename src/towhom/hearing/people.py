@@ -283,6 +283,8 @@ class People:
             # Not by `_person`: somebody else may speak under this identifier by now.
             aliases, keys = texts_of(each["aliases"]), texts_of(each["keys"])
             person = Person(id, name, aliases, bot, introduced, here, spoken, keys)
+            if id in self._people:
+                raise ValueError(f"{id!r} is there twice")
             self._people[id] = person
             self._ids.update(dict.fromkeys(keys, id))
             self._spoken += person.spoken

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
+_SLIP = 1e-6
+"""Sums of probabilities may be so much more than 1."""
+
 
 def text_of(value: object) -> str:
     """A text, which it must be."""
@@ -29,3 +34,22 @@ def whole_of(value: object, *, below: int = 1 << 62) -> int:
     if type(value) is not int or not 0 <= value < below:
         raise ValueError(f"expected a whole number from 0 to {below - 1}, found {value!r}")
     return value
+
+
+def number_of(value: object, *, least: float = -math.inf, most: float = math.inf) -> float:
+    """A finite number, which it must be."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {value!r}")
+    if not math.isfinite(value) or not least <= value <= most:
+        raise ValueError(f"expected a number from {least} to {most}, found {value!r}")
+    return float(value)
+
+
+def share_of(value: object) -> float:
+    """A probability, which it must be."""
+    return number_of(value, least=-_SLIP, most=1.0 + _SLIP)
+
+
+def text_or_none(value: object) -> str | None:
+    """A text, or nothing, which it must be."""
+    return None if value is None else text_of(value)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from towhom.chat import Kind
 from towhom.hearing.calls import Call
 from towhom.hearing.manners import Manner
-from towhom.hearing.states import flag_of, text_of, whole_of
+from towhom.hearing.states import flag_of, number_of, share_of, text_of, text_or_none, texts_of, whole_of
 
 SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
 """Kinds of lines that somebody says."""
@@ -125,10 +125,15 @@ class Utterance:
             LookupError, TypeError, ValueError: It did not.
         """
         own, called = (whole_of(state[name], below=REACH + 1) for name in ("own", "called"))
-        if len(state["pieces"]) != len(state["weights"]):
+        time = None if state["time"] is None else number_of(state["time"])
+        if time is not None:
+            datetime.fromtimestamp(time, UTC)  # a time that there is
+        pieces, weights = _wholes(state["pieces"], np.uint32), _weights(state["weights"])
+        if len(pieces) != len(weights):
             raise ValueError("pieces and their weights differ")
-        if state["time"] is not None:
-            datetime.fromtimestamp(float(state["time"]), UTC)  # a time that there is
+        kind = Kind(state["kind"])
+        if kind not in SPOKEN:
+            raise ValueError(f"nobody says a {kind.value}")
         everybody, stranger, asks, gone = (
             flag_of(state[name]) for name in ("everybody", "stranger", "asks", "gone")
         )
@@ -136,18 +141,18 @@ class Utterance:
             speaker=text_of(state["speaker"]),
             text=text_of(state["text"]),
             calls=tuple(
-                Call(text_of(who), Manner(manner), float(sure)) for who, manner, sure in state["calls"]
+                Call(text_of(who), Manner(manner), share_of(sure)) for who, manner, sure in state["calls"]
             ),
-            time=None if state["time"] is None else float(state["time"]),
-            id=None if state["id"] is None else text_of(state["id"]),
-            reply_to=None if state["reply_to"] is None else text_of(state["reply_to"]),
-            kind=Kind(state["kind"]),
+            time=time,
+            id=text_or_none(state["id"]),
+            reply_to=text_or_none(state["reply_to"]),
+            kind=kind,
             bearing=Bearing(*map(flag_of, state["bearing"])),
-            tokens=np.array(list(state["tokens"]), np.int32),
-            pieces=np.array(list(state["pieces"]), np.uint32),
-            weights=np.array(list(state["weights"]), np.float32),
-            names=tuple(map(text_of, state["names"])),
-            telling=int(state["telling"]),
+            tokens=_wholes(state["tokens"], np.int32),
+            pieces=pieces,
+            weights=weights,
+            names=texts_of(state["names"]),
+            telling=whole_of(state["telling"], below=LONGEST + 1),
             own=own,
             called=called,
             everybody=everybody,
@@ -155,3 +160,28 @@ class Utterance:
             asks=asks,
             gone=gone,
         )
+
+
+def _wholes(values: object, dtype: type[np.int32] | type[np.uint32]) -> NDArray[Any]:
+    """Whole numbers from 0 on, which a list must be of."""
+    found = _array(values)
+    if found.size and not (
+        found.dtype.kind in "iu" and found.min() >= 0 and found.max() <= np.iinfo(dtype).max
+    ):
+        raise ValueError("expected a list of whole numbers")
+    return found.astype(dtype)
+
+
+def _weights(values: object) -> NDArray[np.float32]:
+    """Numbers from 0 to 1, which a list must be of."""
+    found = _array(values)
+    if found.size and not (found.dtype.kind in "fiu" and found.min() >= 0 and found.max() <= 1):
+        raise ValueError("expected a list of weights from 0 to 1")
+    return found.astype(np.float32)
+
+
+def _array(values: object) -> NDArray[Any]:
+    found = np.array(values)
+    if not isinstance(values, list) or found.ndim != 1:
+        raise TypeError("expected a list of numbers")
+    return found

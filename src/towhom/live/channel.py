@@ -15,7 +15,7 @@ from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.people import People as Everybody
-from towhom.hearing.states import flag_of, text_of, whole_of
+from towhom.hearing.states import flag_of, share_of, text_of, text_or_none, whole_of
 from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Utterance
 from towhom.live.addressing import People, believed
 from towhom.threads import Placed
@@ -29,6 +29,8 @@ _FEW = 4
 """In a room of so many people, who goes on after another has spoken talks to them."""
 _KEPT = 0.001
 """Probabilities below this are not remembered."""
+_LINES, _NUMBERS = 1 << 53, 1 << 64
+"""More lines than any channel has, and more than any number that a log gives a line."""
 
 
 @dataclass(slots=True)
@@ -160,19 +162,26 @@ class Channel:
         Raises:
             LookupError, TypeError, ValueError: It was no such state.
         """
-        self._lines = whole_of(state["lines"])
+        self._lines = whole_of(state["lines"], below=_LINES)
         self.ear.resume(state["ear"])
+        count = self.ear.count
         self.turns = [_turn_of(each) for each in state["turns"]]
         near = {turn.order: turn for turn in self.turns}
-        if list(near) != list(range(self.ear.count - len(self.turns), self.ear.count)):
+        if list(near) != list(range(count - min(count, REACH), count)):
             raise ValueError("messages and their places differ")
         for name, *told in state["ids"]:
             far = _far_turn(*told)
-            self._by_id[text_of(name)] = near.get(whole_of(far.order, below=self.ear.count), far)
+            self._by_id[text_of(name)] = near.get(whole_of(far.order, below=count), far)
+        if any(max(turn.utterance.own, turn.utterance.called) > turn.order for turn in self.turns):
+            raise ValueError("there is a message that comes after one that was never said")
+        if any(turn.first_thread >= count for turn in (*self.turns, *self._by_id.values())):
+            raise ValueError("there is a conversation that has not begun")
         if state["vocabulary"] != self._lexicon.fingerprint:
             for turn in self.turns:
                 self.ear.read(turn.utterance)
         self.room.resume(state["room"], [turn.utterance for turn in self.turns])
+        if self.room.number != count:
+            raise ValueError("messages that were heard and those that were placed differ")
 
     # -- inside
 
@@ -298,20 +307,24 @@ def _far_of(name: str, turn: Turn) -> list[Any]:
 
 def _far_turn(
     order: object, line: object, thread: object, first_thread: object, speaker: object, addressee: object,
-    sure: Any, called: object,
+    sure: object, called: object,
 ) -> Turn:  # fmt: skip
     """What `_far_of` gave."""
-    to = None if addressee is None else text_of(addressee)
+    to = text_or_none(addressee)
     calls = (Call(to, Manner.GIVEN, SURE[Manner.GIVEN]),) if flag_of(called) and to is not None else ()
     turn = Turn(Utterance(text_of(speaker), "", calls), whole_of(order), _number(line), addressee=to)
-    turn.thread, turn.first_thread, turn.people = _number(thread), whole_of(first_thread), {to: float(sure)}
+    turn.thread, turn.first_thread, turn.people = (
+        _number(thread),
+        whole_of(first_thread),
+        {to: share_of(sure)},
+    )
     return turn
 
 
 def _number(value: object) -> int:
     """The number of a message, which it must be."""
-    if type(value) is not int:
-        raise TypeError(f"expected a whole number, found {value!r}")
+    if type(value) is not int or abs(value) >= _NUMBERS:
+        raise TypeError(f"expected the number of a message, found {value!r}")
     return value
 
 
@@ -339,18 +352,14 @@ def _turn_of(state: dict[str, Any]) -> Turn:
         Utterance.of(state),
         whole_of(state["order"]),
         _number(state["line"]),
-        only_other=_person(only_other),
-        apart=_person(apart),
-        people={_person(who): float(p) for who, p in state["people"]},
-        addressee=_person(state["addressee"]),
+        only_other=text_or_none(only_other),
+        apart=text_or_none(apart),
+        people={text_or_none(who): share_of(p) for who, p in state["people"]},
+        addressee=text_or_none(state["addressee"]),
         back=whole_of(back),
         answers=_number(answers),
         thread=_number(thread),
-        likely=float(likely),
+        likely=share_of(likely),
         first_thread=whole_of(first_thread),
         known=whole_of(known),
     )
-
-
-def _person(value: object) -> str | None:
-    return None if value is None else text_of(value)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from towhom.corpus import Corpus
 from towhom.corpus.splits import SPLITS
+from towhom.documents import read_json
 from towhom.errors import CorpusError
 from towhom.files import atomic_file
 from towhom.live.model import load_live
@@ -20,6 +21,7 @@ from towhom.threads import Placed
 _PART = 20_000
 """Messages of a part, which is written when it is done, and not done again."""
 _SETTINGS = "settings.json"
+_WHOLE = "whole.jsonl"
 
 
 class Done(NamedTuple):
@@ -54,7 +56,7 @@ def disentangle(
         progress: Called after each part.
 
     Raises:
-        CorpusError: The file is there, or parts of another run are.
+        CorpusError: The file is there, or parts of another run are, or parts of which nobody knows.
     """
     if out.exists() and not replace:
         raise CorpusError(f"{out}: is there already; --force replaces it")
@@ -71,26 +73,47 @@ def disentangle(
     for found in _run(tasks, workers):
         done = Done(*(a + b for a, b in zip(done, found, strict=True)))
         progress(done)
-    with atomic_file(out) as file:
+    with atomic_file(
+        parts / _WHOLE
+    ) as file:  # among the parts, so that a killed run leaves nothing elsewhere
         for first, last in ranges:
             with _part(parts, first, last).open("rb") as part:
                 shutil.copyfileobj(part, file)
+    (parts / _WHOLE).replace(out)
     shutil.rmtree(parts)
     return done
 
 
 def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
     """Make sure that the parts that are there are of the same corpus and model."""
-    path = parts / _SETTINGS
-    if parts.exists() and not (path.exists() and json.loads(path.read_text("utf-8")) == wanted):
-        if not replace:
-            raise CorpusError(
-                f"{parts}: parts of a run with another corpus, model or options; --force starts anew"
-            )
+    problem = _problem(parts, wanted)
+    if problem and not replace:
+        raise CorpusError(f"{parts}: {problem}; --force starts anew")
+    if problem:
         shutil.rmtree(parts)
-    if not parts.exists():
-        with atomic_file(path, "w") as file:
+    if not (parts / _SETTINGS).exists():
+        with atomic_file(parts / _SETTINGS, "w") as file:
             json.dump(wanted, file)
+
+
+def _problem(parts: Path, wanted: dict[str, Any]) -> str | None:
+    """Why a run cannot go on with the parts that are there; None if it can."""
+    try:
+        found = read_json(parts / _SETTINGS)
+    except FileNotFoundError:
+        # A run that was killed at once has no settings, but then it has no parts either.
+        none = not any(parts.glob("[0-9]*.jsonl"))
+        return None if none else f"there are parts, and no {_SETTINGS} that says of which run"
+    except (OSError, ValueError) as error:
+        return f"{_SETTINGS} cannot be read ({error}), so nobody knows of which run the parts are"
+    if not isinstance(found, dict):
+        return f"{_SETTINGS} is none of ours"
+    other = [name for name in wanted if found.get(name) != wanted[name]]
+    return f"parts of a run with another {' and another '.join(map(_shown, other))}" if other else None
+
+
+def _shown(setting: str) -> str:
+    return "--least" if setting == "least" else setting
 
 
 def _ranges(corpus: Corpus) -> Iterator[tuple[int, int]]:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from towhom.blas import one_thread
 from towhom.chat import Kind, Message
+from towhom.documents import read_json
 from towhom.errors import SessionError
 from towhom.files import atomic_file
 from towhom.hearing.manners import REASONS, Manner
 from towhom.hearing.people import People
 from towhom.hearing.spelling import shown_name
+from towhom.hearing.states import share_of, text_of, text_or_none
 from towhom.hearing.utterance import CALLED, LONGEST, Utterance
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.channel import CHUNK, Channel, Line, Turn
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "towhom-session", 3
 _UNREADABLE = (
-    OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError
+    OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError
 )  # fmt: skip
 """What comes of reading a damaged state."""
 
@@ -171,7 +173,7 @@ class Session:
         """
         path = Path(path)
         try:
-            state = json.loads(path.read_text("utf-8"))
+            state = read_json(path)
         except _UNREADABLE as error:
             raise SessionError(f"{path}: the state cannot be read ({error!r})") from error
         try:
@@ -295,12 +297,22 @@ class Session:
             message = Message(said.speaker, said.text, said.addressee, id=said.id, reply_to=said.reply_to)
             self._last = Observation(
                 message,
-                tuple(Addressee(name, float(p), id) for name, p, id in last["addressees"]),
+                _ranked_of(last["addressees"]),
                 How(last["how"]),
-                str(last["reason"]),
+                text_of(last["reason"]),
                 Audience(last["audience"]),
                 Placed(message, turn.line, (turn.answers,), turn.thread, turn.likely),
             )
+
+
+def _ranked_of(state: Any) -> tuple[Addressee, ...]:
+    """Everybody who may be meant, as a state has them."""
+    ranked = tuple(
+        Addressee(text_or_none(name), share_of(likely), text_or_none(id)) for name, likely, id in state
+    )
+    if not ranked:
+        raise ValueError("nobody may be meant, not even nobody in particular")
+    return ranked
 
 
 def _no_message(line: Line, reason: str) -> Observation:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from towhom.documents import read_json
 from towhom.errors import VectorsError
 from towhom.files import DAMAGED, atomic_folder, decompressed
 from towhom.text.vector_formats import HEAD, Wanted, find_format, read_rows
@@ -124,7 +125,7 @@ class WordVectors:
                 f"{folder}: this is no folder of word vectors: no {' and no '.join(missing)} in it"
             )
         try:
-            description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+            description = read_json(folder / DESCRIPTION)
             version, words, source = (description[key] for key in ("version", "words", "source"))
         except (ValueError, KeyError, TypeError) as error:
             raise VectorsError(

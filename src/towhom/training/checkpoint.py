@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from towhom.documents import parse_json
 from towhom.errors import TowhomError
 from towhom.files import atomic_file
 
@@ -81,10 +82,15 @@ def load_checkpoint(
         ) from error
     if not {"identity", "progress"} <= metadata.keys():
         raise TowhomError(f"{path}: this is no checkpoint of a training run; choose another folder")
-    theirs = json.loads(metadata["identity"])
     ours = json.loads(json.dumps(identity, sort_keys=True))
-    if theirs != ours:
+    try:
+        theirs, progress = parse_json(metadata["identity"]), Progress(**parse_json(metadata["progress"]))
         other = sorted(key for key in {*theirs, *ours} if theirs.get(key) != ours.get(key))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise TowhomError(
+            f"{path}: the checkpoint cannot be read ({error}); remove it to start anew"
+        ) from error
+    if other:
         raise TowhomError(
             f"{path}: this is the checkpoint of a run with other {', '.join(other)}; "
             "choose another folder, or remove it to start anew"
@@ -99,4 +105,4 @@ def load_checkpoint(
         number, _, rest = name.partition(".")
         state.setdefault(int(number), {})[rest] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-    return Progress(**json.loads(metadata["progress"])), groups["best"]
+    return progress, groups["best"]

@@ -22,10 +22,11 @@ from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
 from towhom.errors import ConfigError, CorpusError, TrainingError
 from towhom.evaluation.evaluator import evaluate, summary
+from towhom.model_folder import TRAINING, read_training
 from towhom.models.neural import NeuralSelector
 from towhom.models.registry import entry, system_class, system_config
 from towhom.nn.kernels import choose_kernels, keep_memory, tiny_values_flushed
-from towhom.persistence import TRAINING, SavedModel, check_replaceable, read_training, save_model
+from towhom.persistence import SavedModel, check_replaceable, save_model
 from towhom.records import circumstances
 from towhom.text.vectors import WordVectors
 from towhom.text.vocabulary import ModelVocabulary

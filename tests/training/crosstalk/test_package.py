@@ -15,7 +15,8 @@ from numpy.testing import assert_array_equal
 import towhom
 from tests.crosstalk.chats import LEXICON, chatter
 from tests.training.crosstalk.test_run import SETTINGS, SOURCES, write_data
-from towhom.crosstalk.folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS, Sizes, compacted, read_crosstalk
+from towhom.crosstalk.folder import Sizes, compacted, read_crosstalk
+from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.training.crosstalk.package import make_model
 from towhom.training.crosstalk.run import load_weights
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.corpus.columns import open_column
+from towhom.documents import read_json
+from towhom.errors import TrainingError
 from towhom.files import atomic_folder
 
 
@@ -44,3 +46,15 @@ def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]], **texts: str)
             np.save(temporary / f"{name}.npy", array)
         for name, text in texts.items():
             (temporary / f"{name}.json").write_text(text, "utf-8")
+
+
+def read_stored(path: Path) -> Any:
+    """What an earlier stage of a run has written as JSON.
+
+    Raises:
+        TrainingError: It cannot be read.
+    """
+    try:
+        return read_json(path)
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{path}: cannot be read ({error}); remove it to make it anew") from error

@@ -7,7 +7,6 @@ whom it was for. Who it names needs no writing: names are hidden when the model 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from towhom.chat import Kind, Message
 from towhom.crosstalk.columns import NOBODY, OF_MESSAGES, Columns, Numbers, columns_of
 from towhom.crosstalk.words import LIMIT
+from towhom.documents import parse_json, read_toml
 from towhom.errors import ConfigError, TrainingError
 from towhom.evaluation.reply_links import SUFFIX, read_linked_logs
 from towhom.hearing.ear import Ear
@@ -33,7 +33,7 @@ from towhom.readers import Report, find_logs
 from towhom.readers.base import file_source
 from towhom.readers.jsonl import message_from
 from towhom.text.vocabulary import NAME
-from towhom.training.crosstalk.folders import ArrayFolder, write_arrays
+from towhom.training.crosstalk.folders import ArrayFolder, read_stored, write_arrays
 
 SEGMENT = 2000
 """Messages that are heard as one piece."""
@@ -80,7 +80,7 @@ def read_recipe(path: Path) -> list[Source]:
         ConfigError: It is no such file.
     """
     try:
-        recipe = tomllib.loads(path.read_text("utf-8"))
+        recipe = read_toml(path)
         return [Source(**room) for room in recipe["room"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path}: this is no list of rooms to learn from ({error})") from error
@@ -147,7 +147,7 @@ def _json_lines(path: Path) -> Iterator[Taught]:
         if not line.strip():
             continue
         try:
-            record: dict[str, Any] = json.loads(line)
+            record: dict[str, Any] = parse_json(line)
             message = message_from(record, line=number)
         except ValueError as error:
             raise TrainingError(
@@ -188,7 +188,7 @@ class HeardRoom(ArrayFolder):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.name = folder.name
-        about = json.loads((folder / "room.json").read_text("utf-8"))
+        about = read_stored(folder / "room.json")
         self.words: list[str] = about["words"]
         """Every word that is said, by the numbers in `said`."""
         self.nicks: frozenset[str] = frozenset(about["nicks"])

@@ -20,6 +20,7 @@ from towhom.files import atomic_file
 from towhom.hearing.lexicon import Lexicon
 from towhom.training.crosstalk.encoder import Encoder
 from towhom.training.crosstalk.examples import Kind, collect
+from towhom.training.crosstalk.folders import read_stored
 from towhom.training.crosstalk.looks import (
     Lesson,
     LooksConfig,
@@ -127,7 +128,7 @@ def train(
 def _seconds(work: Path) -> dict[str, float]:
     """What the stages of a run have taken, as far as none was killed."""
     path = work / _SECONDS
-    found: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    found: dict[str, float] = read_stored(path) if path.exists() else {}
     return found
 
 
@@ -139,7 +140,7 @@ def _add_seconds(work: Path, stage: str, seconds: float) -> None:
 
 def load_weights(work: Path) -> tuple[list[str], Weights]:
     """The words and weights that a run has ended with."""
-    words: list[str] = json.loads((work / "words.json").read_text("utf-8"))
+    words: list[str] = read_stored(work / "words.json")
     return words, {**load_file(work / _TEXT), **load_file(work / _LOOKS)}
 
 
@@ -148,7 +149,7 @@ def _words(rooms: Sequence[HeardRoom], work: Path, settings: Settings) -> list[s
     if not path.exists():
         with atomic_file(path, "w") as file:
             json.dump(choose_words(rooms, settings.text.words), file, ensure_ascii=False)
-    found: list[str] = json.loads(path.read_text("utf-8"))
+    found: list[str] = read_stored(path)
     return found
 
 

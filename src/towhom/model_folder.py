@@ -1,0 +1,168 @@
+"""What all model folders have in common: their files, how they are written, and what is checked.
+
+config.json         format, version, tokenizer, and what the kind of model needs
+model.safetensors   weights
+vocab.json          the words, in the order of their vectors
+training.json       how it was trained and how good it is; for people, not needed to load it
+README.md           a card, for people
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from towhom.documents import read_json
+from towhom.errors import ModelFormatError
+from towhom.files import atomic_folder
+from towhom.hearing.words import TOKENIZER
+from towhom.version import __version__
+
+CONFIG, WEIGHTS, WORDS, TRAINING, CARD = (
+    "config.json", "model.safetensors", "vocab.json", "training.json", "README.md",
+)  # fmt: skip
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_folder(
+    folder: Path,
+    config: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    words: Sequence[str],
+    *,
+    training: Mapping[str, Any],
+    card: str,
+) -> None:
+    """Write a model folder; an older one at this place is replaced when the new one is complete.
+
+    Args:
+        folder: Where.
+        config: Its format and version, and what else is needed to read it.
+        arrays: The weights, by name.
+        words: In the order of their vectors.
+        training: How it was trained and how good it is.
+        card: A page for people.
+    """
+    config = {**config, "towhom": __version__, "tokenizer": TOKENIZER}
+    with atomic_folder(folder) as temporary:
+        for name, value in ((CONFIG, config), (WORDS, list(words)), (TRAINING, training)):
+            text = json.dumps(value, indent=None if name == WORDS else 1, ensure_ascii=False)
+            (temporary / name).write_text(text + "\n", "utf-8")
+        contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+        (temporary / WEIGHTS).write_bytes(save(contiguous))
+        (temporary / CARD).write_text(card, "utf-8")
+
+
+def format_of(folder: Path) -> object:
+    """The format that the configuration of a folder names; None if it has none that can be read."""
+    try:
+        config = read_json(folder / CONFIG)
+    except (OSError, ValueError):
+        return None
+    return config.get("format") if isinstance(config, dict) else None
+
+
+def read_config(folder: Path, format: str, version: int, *, kind: str) -> dict[str, Any]:
+    """The configuration of a model.
+
+    Args:
+        folder: Where it is.
+        format: What it must be.
+        version: Of the format.
+        kind: What the model is called in error messages.
+
+    Raises:
+        ModelFormatError: It is no such model, it is of another version, or a part is missing or damaged.
+    """
+    if not folder.is_dir():
+        raise ModelFormatError(f"{folder}: there is no such folder")
+    missing = [name for name in (CONFIG, WEIGHTS, WORDS) if not (folder / name).is_file()]
+    if missing:
+        raise ModelFormatError(f"{folder}: this is no model: it has no {', no '.join(missing)}")
+    config = _read(folder / CONFIG)
+    if not isinstance(config, dict) or config.get("format") != format:
+        raise ModelFormatError(f"{folder / CONFIG}: this is not the configuration of a {kind} model")
+    if config.get("version") != version:
+        raise ModelFormatError(
+            f"{folder}: the model has format version {config.get('version')}, this towhom ({__version__}) "
+            f"reads version {version}"
+        )
+    if config.get("tokenizer") != TOKENIZER:
+        raise ModelFormatError(
+            f"{folder}: the model reads the words of the tokenizer {config.get('tokenizer')}, this towhom "
+            f"({__version__}) has {TOKENIZER}; train the model anew"
+        )
+    return config
+
+
+def read_words(folder: Path) -> tuple[str, ...]:
+    """The words of a model.
+
+    Raises:
+        ModelFormatError: They cannot be read.
+    """
+    words = _read(folder / WORDS)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ModelFormatError(f"{folder / WORDS}: expected a list of words")
+    return tuple(words)
+
+
+def read_weights(folder: Path) -> Arrays:
+    """The weights of a model, by name.
+
+    Raises:
+        ModelFormatError: They cannot be read.
+    """
+    try:
+        return load_file(folder / WEIGHTS)
+    except (SafetensorError, OSError) as error:
+        raise ModelFormatError(f"{folder / WEIGHTS}: the weights cannot be read ({error})") from error
+
+
+def read_training(folder: Path) -> dict[str, Any]:
+    """How the model of a folder was trained, as far as it says so.
+
+    Raises:
+        ModelFormatError: It cannot be read.
+    """
+    found = _read(folder / TRAINING) if (folder / TRAINING).is_file() else {}
+    return found if isinstance(found, dict) else {}
+
+
+def check_weights(folder: Path, arrays: Arrays, expected: Mapping[str, tuple[int, ...]]) -> None:
+    """Make sure that weights are those that a configuration asks for.
+
+    Raises:
+        ModelFormatError: They are not; all that is wrong is named.
+    """
+    found = {name: value.shape for name, value in arrays.items()}
+    problems = [f"there is no {name}" for name in expected.keys() - found.keys()]
+    problems += [f"nothing is known of {name}" for name in found.keys() - expected.keys()]
+    problems += [
+        f"{name} is {found[name]}, expected {shape}"
+        for name, shape in expected.items()
+        if name in found and found[name] != shape
+    ]
+    for name, value in arrays.items():
+        if value.dtype != np.float32:
+            problems.append(f"{name} has type {value.dtype}, expected float32")
+        elif not np.isfinite(value).all():
+            problems.append(f"{name} has numbers that are none")
+    if problems:
+        raise ModelFormatError(
+            f"{folder / WEIGHTS}: the weights do not fit the configuration: {'; '.join(sorted(problems))}"
+        )
+
+
+def _read(path: Path) -> Any:
+    try:
+        return read_json(path)
+    except (OSError, ValueError) as error:
+        raise ModelFormatError(f"{path}: cannot be read ({error})") from error

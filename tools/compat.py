@@ -1,0 +1,118 @@
+"""Runs tests with the oldest and with the newest versions of every dependency that pyproject.toml allows.
+
+`make compat` does it for the core and the extras `export`, `serve` and `vectors`; `--extras all` runs all
+tests, with torch, which takes gigabytes. Each of the two has a virtual environment of its own. Lower bounds
+are installed as they stand, so each must be a version that was published.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+USUAL = ("export", "serve", "vectors")
+TOOLS = ("hypothesis", "httpx", "nltk", "pytest", "schemathesis")
+"""What the tests need, of the group `dev`: users do not install it."""
+TESTS = {
+    "core": (
+        "tests/readers",
+        "tests/text",
+        "tests/hearing/test_words.py",
+        "tests/hearing/test_utterance.py",
+        "tests/live/test_observe.py",
+        "tests/live/test_model.py",
+        "tests/corpus/test_store.py",
+        "tests/crosstalk/test_folder.py",
+        "tests/cli/test_main.py",
+        "tests/cli/test_read.py",
+        "tests/cli/test_select.py",
+        "tests/cli/test_threads.py",
+        "tests/cli/test_who.py",
+        "tests/test_bundled.py",
+        "tests/test_files.py",
+    ),
+    "export": ("tests/corpus/test_export.py",),
+    "serve": ("tests/serve",),
+    "vectors": ("tests/cli/test_vectors.py",),
+    "all": ("tests",),
+}
+"""By extra, the tests that use its packages and need nothing more."""
+
+
+def main() -> int:
+    """What the shell is told: 0 if the tests pass with both."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--extras", default=",".join(USUAL), help="which, separated by commas")
+    parser.add_argument("--only", choices=("oldest", "newest"), help="one of the two")
+    parser.add_argument("--folder", type=Path, default=ROOT / ".venv-compat", help="of the environments")
+    arguments = parser.parse_args()
+    extras = [extra for extra in arguments.extras.split(",") if extra]
+    failed = []
+    for which in (arguments.only,) if arguments.only else ("oldest", "newest"):
+        print(f"== {which}, with {', '.join(extras) or 'no extras'}", flush=True)
+        python = install(arguments.folder / which, extras, oldest=which == "oldest")
+        if not passes(python, extras):
+            failed.append(which)
+    print(f"failed with the {' and the '.join(failed)}" if failed else "passed")
+    return bool(failed)
+
+
+def requirements(extras: list[str]) -> tuple[list[str], list[str]]:
+    """What the package needs with some extras, and what its tests need."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    named = content["project"]["optional-dependencies"]
+    wanted = [each for extra in (named if "all" in extras else extras) for each in named[extra]]
+    ours = [each for each in (*content["project"]["dependencies"], *wanted) if not each.startswith("towhom[")]
+    tools = [each for each in content["dependency-groups"]["dev"] if each.partition(">")[0] in TOOLS]
+    return ours, tools
+
+
+def at_lower_bound(requirement: str) -> str:
+    """The oldest version that is allowed.
+
+    >>> at_lower_bound("numpy>=1.26,<3")
+    'numpy==1.26'
+    """
+    match = re.fullmatch(r"([\w.-]+)>=([\w.]+),<[\w.]+", requirement)
+    if match is None:
+        raise SystemExit(f"pyproject.toml: {requirement} has no lower and upper bound")
+    return f"{match[1]}=={match[2]}"
+
+
+def install(folder: Path, extras: list[str], *, oldest: bool) -> Path:
+    """Make an environment; its interpreter."""
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    python, constraints = folder / "bin" / "python", folder / "constraints.txt"
+    ours, tools = requirements(extras)
+    lowest = [at_lower_bound(each) for each in ours]
+    constraints.write_text("\n".join(lowest if oldest else ()) + "\n", "utf-8")
+    package = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
+    pip = [str(python), "-m", "pip"]
+    subprocess.run(
+        [*pip, "install", "--quiet", "--upgrade", "--constraint", str(constraints), package, *tools],
+        check=True,
+    )
+    subprocess.run([*pip, "freeze"], check=True)
+    return python
+
+
+def passes(python: Path, extras: list[str]) -> bool:
+    """Whether the tests pass; what other versions warn of is not ours to mend."""
+    parts = ["all"] if "all" in extras else ["core", *extras]
+    tests = [each for part in parts for each in TESTS.get(part, ())]
+    command = [str(python), "-m", "pytest", "-q", "-o", "filterwarnings=default", *tests]
+    # The installed package is tested, not the source beside the tests.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": ""}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
