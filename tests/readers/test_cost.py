@@ -43,7 +43,7 @@ UNITS = [
 
 def _jsonl(text: str) -> Iterator[bytes]:
     fields = ("text", "speaker", "addressee", "channel", "time", "name", "id")
-    lines = [{"speaker": "ada", "text": "hi"}]
+    lines: list[dict[str, object]] = [{"speaker": "ada", "text": "hi"}]
     lines += [{"speaker": "ada", "text": "hi", field: text} for field in fields]
     lines.append({"speaker": "ada", "text": "hi", "mentions": [text] * 3})
     yield "\n".join(map(json.dumps, lines)).encode()

@@ -7,7 +7,9 @@ import io
 import json
 import tracemalloc
 import zipfile
+from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -151,7 +153,7 @@ class TestParts:
         peaks = []
         for count in (3_000, 30_000):
             path = write(tmp_path / str(count), {"log.gz": gzip.compress(self.untimed(count))})
-            peaks.append(peak(lambda path=path: sum(len(chat.messages) for chat in read_conversations(path))))
+            peaks.append(peak(partial(deque, read_conversations(path), 0)))
         assert peaks[1] < 1.5 * peaks[0], peaks
 
     def test_so_does_a_log_of_long_messages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
