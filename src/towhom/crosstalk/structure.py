@@ -15,7 +15,7 @@ from towhom.crosstalk.columns import Array, Columns, Flags, Whole
 from towhom.crosstalk.signals import NEVER, PAIRS, STEPS, next_but_one, next_of, places_before
 from towhom.hearing.utterance import REACH
 
-LIKELIEST = 12
+LIKELIEST = 20
 _OLD = 1000
 """Messages after which it does not matter when a conversation began."""
 _ANSWER, _TOPIC = 0, 2
