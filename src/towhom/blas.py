@@ -2,6 +2,8 @@
 
 OpenBLAS, which NumPy comes with, cuts products among as many threads as there are cores. Those of a chat are
 too small to gain by it, and on a machine that is busy with something else the threads wait for each other.
+
+threadpoolctl lets but one thread of a program set the number, the first that does; sessions run in any.
 """
 
 from __future__ import annotations
