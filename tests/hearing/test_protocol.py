@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +80,36 @@ def test_renames() -> None:
     resolved = resolve_addressees(chat, follow_renames=True)
     said = [(message.speaker, message.addressee) for message in resolved if message.kind is Kind.MESSAGE]
     assert said == [("ada", None), ("bob", "ada"), ("ada", "bob"), ("bob", "ada"), ("bob", "ada")]
+
+
+def test_a_name_that_others_had() -> None:
+    """Whoever is called so at the time."""
+    chat = [
+        Message("ada", "hi"),
+        Message("bob", "hi"),
+        Message("ada", "eve", kind=Kind.RENAME),
+        Message("bob", "ada", kind=Kind.RENAME),
+        Message("cyd", "ada: hi"),
+        Message("cyd", "eve: hi"),
+        Message("ada", "eve: hi"),
+    ]
+    resolved = resolve_addressees(chat, follow_renames=True)
+    assert [(each.speaker, each.addressee) for each in resolved[4:]] == [
+        ("cyd", "bob"), ("cyd", "ada"), ("bob", "ada"),
+    ]  # fmt: skip
+
+
+def test_many_renames_take_time_that_grows_with_their_number() -> None:
+    def cost(count: int) -> float:
+        chat = [Message(f"a{place}", f"a{place + 1}", kind=Kind.RENAME) for place in range(count)]
+        times = []
+        for _ in range(3):
+            began = process_time()
+            resolve_addressees(chat, follow_renames=True)
+            times.append(process_time() - began)
+        return min(times)
+
+    assert cost(16_000) < 12 * cost(4_000)
 
 
 def test_all_else_of_a_message_is_kept() -> None:

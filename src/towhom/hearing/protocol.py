@@ -71,22 +71,20 @@ def resolve_addressees(
     >>> resolve_addressees(chat)[1]
     Message('bob', 'nearly', addressee='ada')
     """
-    document = list(messages)
-    if follow_renames:
-        document, names = _with_identities(document)
-    else:
-        names = [None] * len(document)
+    written = list(messages)
+    document = _under_first_names(written) if follow_renames else written
+    first_names: dict[str, str] = {}
     spoken = {m.speaker for m in document if m.kind is Kind.MESSAGE}
     known = {name.lower(): name for name in spoken} if ignore_case else {name: name for name in spoken}
     prefix = prefix_pattern(spoken, ignore_case=ignore_case).match
     resolved = []
-    for message, identities in zip(document, names, strict=True):
+    for as_written, message in zip(written, document, strict=True):
+        if follow_renames and as_written.kind is Kind.RENAME:
+            _rename(as_written, first_names)
         if message.addressee is None and message.kind is Kind.MESSAGE:
             found = prefix(message.text)
             if found is not None:
-                name = found[1]
-                if identities is not None:
-                    name = identities.get(name, name)
+                name = first_names.get(found[1], found[1])
                 addressee = known.get(name.lower() if ignore_case else name)
                 if addressee is not None:
                     message = _changed(message, text=message.text[found.end() :], addressee=addressee)
@@ -94,24 +92,24 @@ def resolve_addressees(
     return resolved
 
 
-def _with_identities(document: list[Message]) -> tuple[list[Message], list[dict[str, str] | None]]:
-    """Speakers and addressees under the first name they had, and who was called what at each message."""
+def _rename(message: Message, first_names: dict[str, str]) -> None:
+    """Note who is called what from now on."""
+    first_names[message.text] = first_names.get(message.speaker, message.speaker)
+
+
+def _under_first_names(document: list[Message]) -> list[Message]:
+    """Speakers and addressees under the first name they had."""
     first_names: dict[str, str] = {}
-    renamed, snapshots = [], list[dict[str, str] | None]()
+    renamed = []
     for message in document:
         if message.kind is Kind.RENAME:
-            # A copy, so that earlier messages keep the names of their own time.
-            first_names = {
-                **first_names,
-                message.text: first_names.get(message.speaker, message.speaker),
-            }
+            _rename(message, first_names)
         speaker = first_names.get(message.speaker, message.speaker)
         addressee = message.addressee and first_names.get(message.addressee, message.addressee)
         if speaker != message.speaker or addressee != message.addressee:
             message = _changed(message, speaker=speaker, addressee=addressee)
         renamed.append(message)
-        snapshots.append(first_names)
-    return renamed, snapshots
+    return renamed
 
 
 def _changed(
