@@ -18,6 +18,7 @@ from towhom.chat import Kind
 from towhom.crosstalk.folder import read_crosstalk
 from towhom.evaluation.reply_links import LinkedLog, read_linked_logs
 from towhom.hearing.spelling import name_parts
+from towhom.live.model import bundled_lexicon
 from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.text.tokenizer import tokenize
 from towhom.text.vocabulary import NAME
@@ -208,3 +209,14 @@ class TestNicks:
         assert rare & nicks == set()
         # A word of other rooms may stand there once or twice.
         assert {word for word in rare if called[word] > max(0.5 * uses[word], 2)} == set()
+
+
+def test_its_words_are_read_without_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training starts from them, also where the network is to have another shape."""
+    expected = towhom.load().lexicon.fingerprint
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("the weights are read")
+
+    monkeypatch.setattr("towhom.crosstalk.folder.read_weights", refuse)
+    assert bundled_lexicon().fingerprint == expected

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from towhom import load
 from towhom.cli.options import FOLDER
 from towhom.cli.terminal import Terminal
 from towhom.errors import ConfigError
 from towhom.extras import require
+from towhom.live.model import bundled_lexicon
 from towhom.persistence import check_replaceable
 
 
@@ -78,7 +78,7 @@ def train_crosstalk(
 
         try:
             measured = make_model(
-                sources, data, work, out, settings, lexicon=load().lexicon, encoder=encoder,
+                sources, data, work, out, settings, lexicon=bundled_lexicon(), encoder=encoder,
                 progress=progress,
             )  # fmt: skip
         except KeyboardInterrupt:

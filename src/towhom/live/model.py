@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from importlib.resources import as_file, files
 from itertools import islice
@@ -12,11 +13,13 @@ from typing import Any, TypeVar
 
 from towhom.blas import one_thread
 from towhom.chat import Message
-from towhom.crosstalk.folder import SavedCrosstalk, read_crosstalk
+from towhom.crosstalk.folder import SavedCrosstalk, lexicon_of, read_crosstalk
 from towhom.crosstalk.mind import Mind
+from towhom.hearing.lexicon import Lexicon
 from towhom.live.answers import Observation
 from towhom.live.channel import CHUNK, Channel
 from towhom.live.session import Session
+from towhom.model_folder import read_words
 from towhom.threads import Placed
 
 Follower = TypeVar("Follower")
@@ -104,6 +107,16 @@ def _follow(
 def load_live(folder: str | Path | None = None) -> Model:
     """See `towhom.load`."""
     if folder is None:
-        with as_file(files("towhom") / "bundled") as path:
+        with _bundled() as path:
             return load_live(path)
     return Model(read_crosstalk(folder))
+
+
+def bundled_lexicon() -> Lexicon:
+    """The words of the model that comes with towhom; they can be read where its weights fit no more."""
+    with _bundled() as path:
+        return lexicon_of(read_words(path))
+
+
+def _bundled() -> AbstractContextManager[Path]:
+    return as_file(files("towhom") / "bundled")
