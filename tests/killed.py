@@ -1,4 +1,4 @@
-"""Things that are written at once or not at all, by processes that are killed, or that may write only so much.
+"""Things that are written at once or not at all, by processes that are killed or may write only so much.
 
 A program, since its processes fork: `python -m tests.killed NAME FOLDER` writes a thing again and again, each
 time in a folder of its own, and is killed before one more of the calls that change something; it prints how
@@ -23,7 +23,16 @@ from towhom.records import read_record, write_record
 
 ROOT = Path(__file__).parents[1]
 OLD, NEW = "old", "new"
-_EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.scandir", "shutil.rmtree"}
+_EVENTS = {
+    "open",
+    "os.mkdir",
+    "os.rename",
+    "os.remove",
+    "os.rmdir",
+    "os.chmod",
+    "os.scandir",
+    "shutil.rmtree",
+}
 _NAMES = ("one", "two", "deep/three")
 
 
@@ -166,7 +175,7 @@ def _killed_before(last: int) -> None:
 def _main(name: str, path: Path, how: str) -> None:
     write = THINGS[name].write
     if not how.isdecimal():
-        print(_killed(write, path, there=how == OLD))
+        sys.stdout.write(str(_killed(write, path, there=how == OLD)))
         return
     write(path.with_name("first"), NEW)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(how), resource.RLIM_INFINITY))
@@ -175,7 +184,7 @@ def _main(name: str, path: Path, how: str) -> None:
         write(path, NEW)
     except (OSError, TowhomError) as caught:
         error = repr(caught)
-    print(json.dumps(error))
+    sys.stdout.write(json.dumps(error))
 
 
 if __name__ == "__main__":
