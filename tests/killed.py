@@ -183,7 +183,7 @@ def _main(name: str, path: Path, how: str) -> None:
     try:
         write(path, NEW)
     except (OSError, TowhomError) as caught:
-        error = repr(caught)
+        error = str(caught)
     sys.stdout.write(json.dumps(error))
 
 
