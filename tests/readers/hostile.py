@@ -8,6 +8,7 @@ import json
 import lzma
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -111,15 +112,19 @@ def packed(content: bytes, random: Random) -> bytes:
     return random.choice((flipped, cut, repeated, packed))(found, random) if random.random() < 0.8 else found
 
 
+def _json(content: bytes) -> list[Any]:
+    """The value of a file, or those of its lines; none if they have none."""
+    for parts in ([content], content.splitlines()):
+        with suppress(ValueError, RecursionError):
+            return [json.loads(part) for part in parts]
+    return []
+
+
 def retyped(content: bytes, random: Random) -> bytes:
     """JSON, or lines of it, with something else in some places."""
-    try:
-        values = [json.loads(content)]
-    except ValueError:
-        try:
-            values = [json.loads(line) for line in content.splitlines()]
-        except ValueError:
-            return flipped(content, random)
+    values = _json(content)
+    if not values:
+        return flipped(content, random)
     for _ in range(random.choice((1, 2, 8))):
         found = list(places(values))
         if not found:
