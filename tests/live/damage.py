@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -75,7 +76,7 @@ def damaged(random: Random) -> Any:
             there, key = inside(state, path[:-1]), path[-1]
             how = random.choice(("value", "value", "gone", "twice", "swapped"))
             if how == "value":
-                there[key] = random.choice(VALUES)
+                there[key] = deepcopy(random.choice(VALUES))
             elif how == "gone":
                 del there[key]
             elif how == "twice":

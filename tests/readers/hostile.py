@@ -9,6 +9,7 @@ import lzma
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -131,7 +132,7 @@ def retyped(content: bytes, random: Random) -> bytes:
             break
         holder, key = random.choice(found)
         if random.random() < 0.7:
-            holder[key] = random.choice(VALUES)
+            holder[key] = deepcopy(random.choice(VALUES))
         else:
             del holder[key]
     return "\n".join(map(json.dumps, values)).encode()
