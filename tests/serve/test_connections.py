@@ -27,6 +27,14 @@ class TestMany:
             assert all(told(each) == b"" for each in connections[:30])  # which were the first
         assert len(server.log) < 5000
 
+    def test_that_are_closed_at_once_take_no_place(self, start: Start) -> None:
+        """Those that speak no HTTP: they are told so, and are gone a moment later."""
+        server = start("--max-connections", "100")
+        for _ in range(20):
+            with half_open(server, 300, b"\r\n"), connected(server) as other:
+                other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                assert told(other).startswith(b"HTTP/1.1 200 OK")
+
     def test_that_all_ask_something(self, start: Start) -> None:
         server = start("--max-connections", "3")
         body = HEAD + b"Content-Length: 10\r\n\r\n{"
