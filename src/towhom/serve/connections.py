@@ -58,14 +58,13 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
                     self._sort()
                     return
                 oldest = next(iter(idle))
-                idle.pop(oldest).cancel()
+                _end(idle, oldest)
                 oldest.connections.discard(oldest)
                 oldest.transport.abort()
             self._sort()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            if (timer := idle.pop(self, None)) is not None:
-                timer.cancel()
+            _end(idle, self)
             leaving.discard(self)
             super().connection_lost(exc)
 
@@ -81,8 +80,7 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
             cycle: RequestResponseCycle | None = self.cycle
             asks = cycle is not None and not cycle.response_complete
             if self.transport.is_closing() or asks:
-                if (timer := idle.pop(self, None)) is not None:
-                    timer.cancel()
+                _end(idle, self)
                 closed = self.transport.is_closing() and not self.transport.get_write_buffer_size()
                 if closed and self in self.connections:  # not if it is gone already
                     leaving.add(self)
@@ -90,6 +88,11 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
                 idle[self] = self.loop.call_later(seconds, self.transport.abort)
 
     return Limited
+
+
+def _end(timers: dict[H11Protocol, asyncio.TimerHandle], connection: H11Protocol) -> None:
+    if (timer := timers.pop(connection, None)) is not None:
+        timer.cancel()
 
 
 def _refusal() -> bytes:
