@@ -4,7 +4,7 @@ PYTHON ?= python3
 DEMO := .venv-demo
 DEV := .venv
 
-.PHONY: demo test compat clean
+.PHONY: demo test compat attack clean
 
 demo: $(DEMO)/installed
 	$(DEMO)/bin/towhom demo
@@ -32,6 +32,11 @@ $(DEV)/installed: pyproject.toml constraints.txt
 # The oldest and the newest versions that pyproject.toml allows, each in an environment of its own.
 compat:
 	$(PYTHON) tools/compat.py
+
+# Hostile input, kills and full disks by the thousand, on this machine alone; SECONDS is for all together.
+SECONDS ?= 300
+attack: $(DEV)/installed
+	$(DEV)/bin/python -m tools.attack --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean:
 	rm -rf $(DEMO) $(DEV) .venv-compat .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist

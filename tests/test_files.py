@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.killed import NEW, OLD, THINGS, found, killed_everywhere, written_in
 from towhom.files import atomic_file, atomic_folder, decompressed
 
 
@@ -190,83 +191,42 @@ class TestFolder:
         assert names(tmp_path) == ["folder", "there"]
 
 
-KILLED = """
-import os, sys
-from pathlib import Path
-from towhom import files
-
-root, there, exchange = Path(sys.argv[1]), sys.argv[2] == "there", sys.argv[3] == "exchange"
-if not exchange:
-    files._exchange = lambda one, other: False
-EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.scandir", "shutil.rmtree"}
-
-def fill(folder, text):
-    (folder / "deep").mkdir()
-    for name in ("one", "two", "deep/three"):
-        (folder / name).write_text(text)
-
-def run(folder, last):
-    count = 0
-    def hook(event, arguments):
-        nonlocal count
-        if event in EVENTS:
-            if count == last:
-                os._exit(9)
-            count += 1
-    sys.addaudithook(hook)
-    with files.atomic_folder(folder) as temporary:
-        fill(temporary, "new")
-
-for last in range(1000):
-    folder = root / str(last) / "folder"
-    folder.parent.mkdir()
-    if there:
-        folder.mkdir()
-        fill(folder, "old")
-    child = os.fork()
-    if not child:
-        run(folder, last)
-        os._exit(0)
-    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
-        break
-print(last)
-"""
-"""Writes a folder again and again, each time killed before one more of the calls that change something."""
-
-
-@pytest.mark.parametrize("exchange", ["exchange", "two renames"])
-@pytest.mark.parametrize("there", ["there", "not there"])
-def test_killed_at_any_moment(tmp_path: Path, there: str, exchange: str) -> None:
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("name", ["folder", "folder in two steps"])
+def test_killed_at_any_moment(tmp_path: Path, name: str, there: bool) -> None:
     """A reader finds the old folder or the new one, whole; the next run mends what there is to mend."""
-    command = [sys.executable, "-c", KILLED, str(tmp_path), there, exchange]
-    last = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    last = killed_everywhere(name, tmp_path, there=there)
     assert last > 10
+    old = {OLD} if there else {None}
+    between = {None} if name == "folder in two steps" else set()
     seen = set()
     for step in range(last + 1):
-        place = tmp_path / str(step)
-        found = whole(place / "folder")
-        seen.add(found)
-        old = {"old"} if there == "there" else {None}
-        between = {None} if exchange == "two renames" else set()
-        assert found in old | {"new"} | between, f"killed at step {step}"
+        path = tmp_path / str(step) / "thing"
+        seen.add(found(name, path))
+        assert found(name, path) in old | {NEW} | between, f"killed at step {step}"
         with pytest.raises(Stop):
-            half_a_folder(place / "folder", Stop)
-        assert whole(place / "folder") in old | {"new"}, f"killed at step {step}, and begun again"
-        with atomic_folder(place / "folder") as folder:
+            half_a_folder(path, Stop)
+        assert found(name, path) in old | {NEW}, f"killed at step {step}, and begun again"
+        with atomic_folder(path) as folder:
             (folder / "next").write_text("next")
-        assert names(place) == ["folder"]
-        assert names(place / "folder") == ["next"]
-    assert "new" in seen
-    assert len(seen) == 2 + (there == "there" and exchange == "two renames")
+        assert names(path.parent) == ["thing"]
+        assert names(path) == ["next"]
+    assert seen == old | {NEW} | (between if there else set())
 
 
-def whole(folder: Path) -> str | None:
-    """What every file of a folder says; None if there is no folder."""
-    if not folder.exists():
-        return None
-    texts = {name: (folder / name).read_text() for name in ("one", "two", "deep/three")}
-    assert len(set(texts.values())) == 1
-    return texts["one"]
+@pytest.mark.parametrize("name", ["model", "session", "record"])
+def test_what_is_written_is_killed_at_any_moment(tmp_path: Path, name: str) -> None:
+    last = killed_everywhere(name, tmp_path, there=True)
+    assert {found(name, tmp_path / str(step) / "thing") for step in range(last + 1)} == {OLD, NEW}
+
+
+@pytest.mark.parametrize("name", ["model", "session", "record"])
+def test_a_full_disk(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "there" / "thing"
+    THINGS[name].write(path, OLD)
+    assert written_in(name, path, 500) == f"[Errno 27] File too large: {str(path)!r}"
+    assert found(name, path) == OLD
+    assert names(path.parent) == ["first", "thing"]
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

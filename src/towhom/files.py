@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from errno import EINVAL, ENOSYS, ENOTDIR, ENOTSUP, EPERM
+from errno import EDQUOT, EFBIG, EINVAL, ENOSPC, ENOSYS, ENOTDIR, ENOTSUP, EPERM
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -29,6 +29,8 @@ _MAGIC: dict[bytes, Callable[..., Any]] = {
 }
 _ASIDE = "-old"
 """Ends the name of a folder that is being replaced, for a moment."""
+_NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
+"""A full disk, a quota, a limit on files."""
 _HERE, _RENAME_EXCHANGE = -100, 2
 """AT_FDCWD and a flag of renameat2, as Linux numbers them."""
 
@@ -81,8 +83,9 @@ def atomic_file(path: Path, mode: str = "wb", *, private: bool = False) -> Itera
             os.umask(umask)
             temporary.chmod(0o666 & ~umask)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        _name(path, error)
         raise
 
 
@@ -111,8 +114,17 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         elif not _exchange(temporary, path):
             _replace(temporary, path)
         _sync(path.parent, deep=False)
+    except OSError as error:
+        _name(path, error)
+        raise
     finally:  # it holds what is incomplete, or what was replaced
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _name(path: Path, error: BaseException) -> None:
+    """Say what could not be written: the system does not when there is no room."""
+    if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+        error.filename = str(path)
 
 
 def _prefix(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,3 +102,41 @@ def test_a_reader_that_goes_away(write_log: LogWriter, options: tuple[str, ...])
         errors = running.stderr.read()
         assert running.wait(30) in (0, 1)
     assert errors == ""
+
+
+def limited(size: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command that may write no file of more bytes, which is to it as a full disk."""
+    limit = (size, resource.RLIM_INFINITY)
+    return subprocess.run(
+        command(*arguments),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["read", "threads"])
+def test_a_full_disk(write_log: LogWriter, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out" / "found"
+    done = limited(1000, name, write_log(), "--out", out)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"Error: {out}: File too large\n")
+    assert "Traceback" not in done.stderr
+    assert not list(out.parent.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
+def test_a_full_disk_behind_standard_output(write_log: LogWriter, options: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command("read", write_log(), *options),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "Error: No space left on device\n" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import re
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.readers.exports import LONG, write, zipped
-from towhom.chat import Message
-from towhom.errors import TowhomError
+from tests.readers.hostile import assert_survives, damaged, messages_of, messages_of_documents, places
 from towhom.readers import READERS, Report, find_logs, read_conversations, read_messages, reader_class
 from towhom.readers.links import Recent
 
@@ -25,40 +24,6 @@ FORMATS = list(READERS)
 fuzzed = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
 )
-
-
-def messages_of(path: Path, format: str | None, report: Report) -> list[Message]:
-    return [
-        message for log in find_logs(path, format=format, report=report) for message in log.messages(report)
-    ]
-
-
-def messages_of_documents(path: Path, format: str | None, report: Report) -> list[Message]:
-    return [
-        message
-        for log in find_logs(path, format=format, report=report)
-        for document in log.documents(report)
-        for message in document.messages(report)
-    ]
-
-
-def assert_survives(path: Path, format: str) -> None:
-    """Both ways of reading give the same, and fail, if they do, with an error for people."""
-    results: list[tuple[list[Message] | str, Report]] = []
-    for read in (messages_of, messages_of_documents):
-        report = Report()
-        try:
-            results.append((read(path, format, report), report))
-        except TowhomError as error:
-            results.append((str(error), report))
-    assert results[0][0] == results[1][0]
-    if isinstance(results[0][0], list):
-        assert results[0][1] == results[1][1]
-        assert results[0][1].kinds.total() == len(results[0][0])
-        for message in results[0][0]:
-            assert isinstance(message.speaker, str)
-            assert isinstance(message.text, str)
-            assert isinstance(message.addressee, str | None)
 
 
 @pytest.fixture(params=list(LONG))
@@ -171,16 +136,7 @@ def test_any_text(format: str, lines: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(25))
 def test_damaged_samples(what: str, seed: int, tmp_path: Path) -> None:
     known_as, build = LONG[what]
-    chance = random.Random(seed)
-    files = build(12)
-    name = chance.choice(list(files))
-    content = bytearray(files[name])
-    if seed % 3 == 0:
-        del content[chance.randrange(len(content)) :]
-    else:
-        for _ in range(chance.choice((1, 5, 30))):
-            content[chance.randrange(len(content))] = chance.randrange(256)
-    assert_survives(write(tmp_path, files | {name: bytes(content)}), known_as)
+    assert_survives(write(tmp_path, damaged(build(12), random.Random(seed))), known_as)
 
 
 def json_values() -> st.SearchStrategy[Any]:
@@ -193,14 +149,6 @@ def json_values() -> st.SearchStrategy[Any]:
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
         max_leaves=6,
     )
-
-
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container in a value with each of its keys."""
-    for key in value if isinstance(value, dict) else range(len(value)):
-        yield value, key
-        if isinstance(value[key], dict | list):
-            yield from places(value[key])
 
 
 @pytest.mark.parametrize("what", [what for what in LONG if what not in ("irc", "reference", "whatsapp")])
@@ -240,3 +188,13 @@ def test_a_message_with_deep_parts(format: str, tmp_path: Path) -> None:
         value = [value]
     line = {"speaker": "ada", "text": "hi", "channel": value}
     assert_survives(write(tmp_path, {"deep.json": json.dumps(line).encode()}), format)
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_half_a_surrogate_pair(what: str, tmp_path: Path) -> None:
+    """As bytes: no UTF-8, although parsers take it for some."""
+    known_as, build = LONG[what]
+    half = b"\xed\xa0\x80"
+    files = {name: re.sub(b"line |it was ", half, content) for name, content in build(12).items()}
+    assert any(half in content for content in files.values())
+    assert_survives(write(tmp_path, files), known_as)

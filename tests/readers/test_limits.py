@@ -28,6 +28,7 @@ from tests.readers.exports import (
     telegram_account,
     telegram_message,
     write,
+    zipped,
 )
 from towhom import readers
 from towhom.errors import LogError
@@ -189,3 +190,10 @@ def long_names() -> Iterator[tuple[str, dict[str, bytes]]]:
 def test_a_long_name_that_is_mentioned_often(format: str, files: dict[str, bytes], tmp_path: Path) -> None:
     path = write(tmp_path, files)
     assert peak(lambda: list(read_messages(path, format=format))) < 60_000_000
+
+
+def test_a_name_in_an_archive_that_is_no_text(tmp_path: Path) -> None:
+    archive = zipped({"é.txt": b"[10:00] <ada> hi\n"})
+    (tmp_path / "log.zip").write_bytes(archive.replace("é".encode(), b"\xb8\xb8", 1))
+    with pytest.raises(LogError, match="none of its 1 files is a chat log"):
+        list(read_messages(tmp_path / "log.zip"))

@@ -54,6 +54,12 @@ class Server:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(child) for child in children.split()]
 
+    def halt(self, number: int) -> int:
+        """Stop one of the workers as if it computed for ever; those for questions come last."""
+        worker = self.workers[number]
+        os.kill(worker, signal.SIGSTOP)
+        return worker
+
     def stop(self) -> int:
         """Ask it to end; returns its exit code."""
         self.process.terminate()

@@ -2,52 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import resource
-import socket
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from tests.serve.conftest import Server, Start, answer, error, wait_for
+from tests.serve.conftest import Start, answer, error, wait_for
+from tests.serve.sockets import HEAD, connected, error_of, half_open, told
 from towhom.serve.sparing import Sparing
 
 TOKEN = "correct-horse-battery"
-HEAD = b"POST /v1/addressees HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-
-
-def connected(server: Server) -> socket.socket:
-    url = server.client.base_url
-    assert url.port is not None
-    return socket.create_connection((url.host, url.port), timeout=20)
-
-
-@contextmanager
-def half_open(server: Server, count: int, said: bytes) -> Iterator[list[socket.socket]]:
-    with ExitStack() as opened:
-        found = [opened.enter_context(connected(server)) for _ in range(count)]
-        for each in found:
-            each.sendall(said)
-        yield found
-
-
-def told(connection: socket.socket) -> bytes:
-    """All that comes until it is closed."""
-    found = b""
-    try:
-        while part := connection.recv(65536):
-            found += part
-    except ConnectionError:
-        pass
-    return found
-
-
-def error_of(reply: bytes) -> tuple[int, str]:
-    head, _, body = reply.partition(b"\r\n\r\n")
-    return int(head.split()[1]), json.loads(body)["error"]["code"]
 
 
 class TestMany:
@@ -61,6 +26,14 @@ class TestMany:
                     assert told(other).startswith(b"HTTP/1.1 200 OK")
             assert all(told(each) == b"" for each in connections[:30])  # which were the first
         assert len(server.log) < 5000
+
+    def test_that_are_closed_at_once_take_no_place(self, start: Start) -> None:
+        """Those that speak no HTTP: they are told so, and are gone a moment later."""
+        server = start("--max-connections", "100")
+        for _ in range(20):
+            with half_open(server, 300, b"\r\n"), connected(server) as other:
+                other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                assert told(other).startswith(b"HTTP/1.1 200 OK")
 
     def test_that_all_ask_something(self, start: Start) -> None:
         server = start("--max-connections", "3")

@@ -13,7 +13,6 @@ import httpx
 
 from tests.serve.conftest import (
     CHAT,
-    JSON,
     Start,
     answer,
     counted,
@@ -21,9 +20,9 @@ from tests.serve.conftest import (
     message,
     said,
     same,
-    texts,
     wait_for,
 )
+from tests.serve.load import Load
 from towhom.serve.storage import Keep, Snapshot, SqliteStorage
 
 ROOM = "/v1/channels/room"
@@ -77,52 +76,26 @@ class TestRestart:
         assert said(server.client, ROOM, CHAT[:1])[0]["number"] == 150
 
 
-def counts(acknowledged: dict[tuple[int, int], list[str]]) -> list[int]:
-    """How much of what each has said was acknowledged."""
-    return [len(each) for each in list(acknowledged.values())]
-
-
 class TestCrash:
     def test_nothing_acknowledged_is_lost_or_doubled(self, start: Start) -> None:
         """Killed under load, all processes at once; clients then send what was not acknowledged again."""
         server = start("--workers", "2", "--rate", "0")
-        acknowledged: dict[tuple[int, int], list[str]] = {}
-
-        def speak(place: int, person: int) -> None:
-            own = acknowledged[place, person] = []
-            with httpx.Client(base_url=server.client.base_url, timeout=30) as client:
-                for turn in range(10_000):
-                    try:
-                        say(client, place, person, turn)
-                    except httpx.TransportError:
-                        return
-                    own.append(f"{person} says {turn}")
-
-        def say(client: httpx.Client, place: int, person: int, turn: int) -> JSON:
-            key = {"Idempotency-Key": f"{person}-{turn}"}
-            text = f"{person} says {turn}"
-            return said(client, f"{ROOM}{place}", [message(f"p{person}", text)], **key)[0]
-
-        jobs = [(place, person) for place in range(5) for person in range(2)]
-        with ThreadPoolExecutor(len(jobs)) as pool:
-            running = [pool.submit(speak, *job) for job in jobs]
-            wait_for(lambda: sum(counts(acknowledged)) > 200 and 0 not in counts(acknowledged), 30)
+        load = Load()
+        with load.on(server):
+            wait_for(lambda: load.begun, 30)
             server.kill()
-            for each in running:
-                each.result()
+        load.check(start("--workers", "2", "--rate", "0"))
+
+    def test_nor_when_workers_are_killed(self, start: Start) -> None:
+        """One after the other; the server goes on."""
         server = start("--workers", "2", "--rate", "0")
-        for place in range(5):
-            kept = texts(server.client, f"{ROOM}{place}")
-            for person in range(2):
-                own = [text for text in kept if text.startswith(f"{person} ")]
-                said_before = acknowledged[place, person]
-                # What was saved, but not acknowledged any more, may be there, too: one at most.
-                assert own[: len(said_before)] == said_before
-                assert len(own) - len(said_before) in (0, 1)
-                for turn in (len(said_before) - 1, len(said_before)):
-                    say(server.client, place, person, turn)
-            kept = texts(server.client, f"{ROOM}{place}")
-            assert len(set(kept)) == len(kept) == sum(len(acknowledged[place, each]) + 1 for each in range(2))
+        load = Load()
+        with load.on(server):
+            wait_for(lambda: load.begun, 30)
+            for number in range(2):
+                os.kill(server.workers[number], signal.SIGKILL)
+                wait_for(lambda: server.client.get("/readyz").status_code == 200, 30)
+        load.check(server)
 
     def test_a_worker_that_dies_is_replaced(self, start: Start, client: httpx.Client, channel: str) -> None:
         server = start()

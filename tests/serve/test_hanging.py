@@ -10,17 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.conftest import CHAT, Server, Start, answer, counted, error, message, said, texts, wait_for
+from tests.serve.conftest import CHAT, Start, answer, counted, error, message, said, texts, wait_for
 
 ROOM = "/v1/channels/room"
 QUESTION = {"messages": CHAT}
-
-
-def halted(server: Server, number: int) -> int:
-    """Stop one of the workers as if it computed for ever; those for questions come last."""
-    worker = server.workers[number]
-    os.kill(worker, signal.SIGSTOP)
-    return worker
 
 
 def tell_server(worker: int, line: bytes) -> None:
@@ -37,7 +30,7 @@ class TestDeadline:
     def test_a_question_that_hangs(self, start: Start) -> None:
         """Channels go on meanwhile; whoever asked hears of it; the next question is answered."""
         server = start("--deadline", "3")
-        worker = halted(server, -1)
+        worker = server.halt(-1)
         with ThreadPoolExecutor(2) as pool:
             jobs = [pool.submit(server.client.post, "/v1/addressees", json=QUESTION) for _ in range(2)]
             wait_for(lambda: counted(server.client, "towhom_jobs") == 2)
@@ -53,7 +46,7 @@ class TestDeadline:
         """Nothing of what was given up is saved; the channel goes on from disk."""
         server = start("--deadline", "2")
         said(server.client, ROOM, CHAT[:3])
-        halted(server, 0)
+        server.halt(0)
         response = server.client.post(f"{ROOM}/messages", json={"messages": CHAT[3:4]})
         error(response, 504, "took-too-long")
         assert [each["number"] for each in said(server.client, ROOM, CHAT[3:])] == [3, 4, 5]
@@ -71,7 +64,7 @@ class TestDeadline:
 
     def test_one_that_nobody_asks(self, start: Start) -> None:
         server = start("--deadline", "1")
-        worker = halted(server, 0)
+        worker = server.halt(0)
         wait_for(lambda: worker not in server.workers, 30)
         wait_for(lambda: server.client.get("/readyz").status_code == 200)
 
@@ -94,14 +87,14 @@ class TestReady:
     @pytest.mark.parametrize("number", [0, -1])
     def test_not_while_a_worker_hangs(self, number: int, start: Start) -> None:
         server = start()
-        worker = halted(server, number)
+        worker = server.halt(number)
         error(server.client.get("/readyz"), 503, "not-ready")
         os.kill(worker, signal.SIGCONT)
         wait_for(lambda: server.client.get("/readyz").status_code == 200)
 
     def test_many_who_ask_share_an_answer(self, start: Start) -> None:
         server = start()
-        halted(server, 0)
+        server.halt(0)
         begin = time.monotonic()
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(lambda _: server.client.get("/readyz").status_code, range(8)))
@@ -114,7 +107,7 @@ class TestStop:
         """With a request on its way, and channels in memory that cannot be asked for a snapshot."""
         server = start("--stop", "1", "--deadline", "600")
         said(server.client, ROOM, CHAT)
-        workers = [halted(server, 0), halted(server, -1)]
+        workers = [server.halt(0), server.halt(-1)]
         with ThreadPoolExecutor(1) as pool:
             job = pool.submit(server.client.post, f"{ROOM}/messages", json={"message": message("ada", "hi")})
             wait_for(lambda: counted(server.client, "towhom_jobs") == 1)

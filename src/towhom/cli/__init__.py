@@ -64,9 +64,12 @@ class LazyGroup(click.Group):
             except TowhomError as error:
                 raise click.ClickException(str(error)) from error
             except OSError as error:
-                if error.filename is None:  # no file's: a pipe that was closed, which click knows how to take
+                if isinstance(
+                    error, BrokenPipeError
+                ):  # nobody reads it any more: click knows how to take that
                     raise
-                raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+                where = "" if error.filename is None else f"{error.filename}: "
+                raise click.ClickException(f"{where}{error.strerror or error}") from error
 
 
 @contextmanager

@@ -97,7 +97,7 @@ class Source:
         try:
             self._raw = self._opener()
             return decompressed(self._raw)
-        except DAMAGED as error:
+        except (*DAMAGED, UnicodeDecodeError) as error:  # the latter for names in a zip archive
             raise self.damaged(error) from error
         except RuntimeError as error:  # a file in a zip archive that is encrypted, or packed in a new way
             raise LogError(f"cannot be unpacked: {error}", file=self.name) from error

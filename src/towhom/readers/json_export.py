@@ -24,6 +24,8 @@ Value = dict[str, Any]
 """A message as the platform wrote it, or the part of it that a reader needs."""
 
 MAX_DEPTH = 100
+_NO_JSON = (ijson.JSONError, UnicodeDecodeError)
+"""What the parser raises: the second for half of a surrogate pair that is written as bytes."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -121,7 +123,7 @@ def read_json(source: Source, parse: Callable[[Any], Iterator[Any]], path: str) 
                 number += 1
         except _TooLongError as error:
             raise source.too_long("message", line=number + 1) from error
-        except ijson.JSONError as error:
+        except _NO_JSON as error:
             reason = f"the JSON ends early or is damaged after {number:,} messages ({_first_line(error)})"
             raise LogError(reason, file=source.name) from error
         except (*DAMAGED, OSError) as error:
@@ -133,7 +135,7 @@ def head_values(source: Source | Folder) -> dict[str, Any]:
     if isinstance(source, Folder) or not _without_mark(source.head).lstrip().startswith((b"{", b"[")):
         return {}
     found: dict[str, Any] = {}
-    with suppress(ijson.JSONError):  # the head is a beginning: it ends too early
+    with suppress(*_NO_JSON):  # the head is a beginning: it ends too early
         for path, event, value in ijson.parse(_Checked(io.BytesIO(source.head)), use_float=True):
             if path.endswith("messages.item"):
                 break
@@ -194,6 +196,8 @@ def since_epoch(*, seconds: int = 0, microseconds: int = 0) -> datetime:
 
 def _first_line(error: Exception) -> str:
     # The parser quotes the place on further lines, and in bytes if they are no UTF-8.
+    if isinstance(error, UnicodeDecodeError):
+        return error.reason
     text = error.args[0] if error.args else ""
     if isinstance(text, bytes):
         text = text.decode("utf-8", errors="replace")

@@ -44,26 +44,28 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
         seconds: That the head of a request may take; bodies are timed where they are read.
     """
     idle: dict[H11Protocol, asyncio.TimerHandle] = {}
+    leaving: set[H11Protocol] = set()  # closed, with nothing to send: they are gone in a moment
 
     class Limited(H11Protocol):
         """A connection. While no request is under way, it is idle, and its time runs."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            if len(self.connections) > most:
+            if len(self.connections) - len(leaving) > most:
                 if not idle:
                     transport.write(_refusal())
                     transport.close()
+                    self._sort()
                     return
                 oldest = next(iter(idle))
-                idle.pop(oldest).cancel()
+                _end(idle, oldest)
                 oldest.connections.discard(oldest)
                 oldest.transport.abort()
             self._sort()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            if (timer := idle.pop(self, None)) is not None:
-                timer.cancel()
+            _end(idle, self)
+            leaving.discard(self)
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
@@ -78,12 +80,19 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
             cycle: RequestResponseCycle | None = self.cycle
             asks = cycle is not None and not cycle.response_complete
             if self.transport.is_closing() or asks:
-                if (timer := idle.pop(self, None)) is not None:
-                    timer.cancel()
+                _end(idle, self)
+                closed = self.transport.is_closing() and not self.transport.get_write_buffer_size()
+                if closed and self in self.connections:  # not if it is gone already
+                    leaving.add(self)
             elif self not in idle:
                 idle[self] = self.loop.call_later(seconds, self.transport.abort)
 
     return Limited
+
+
+def _end(timers: dict[H11Protocol, asyncio.TimerHandle], connection: H11Protocol) -> None:
+    if (timer := timers.pop(connection, None)) is not None:
+        timer.cancel()
 
 
 def _refusal() -> bytes:

@@ -1,0 +1,37 @@
+"""Logs of every format that are damaged: nothing but towhom's own errors, and messages that are some."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+
+from tests.readers.exports import LONG, write
+from tests.readers.hostile import assert_survives
+from tests.readers.hostile import damaged as damaged_files
+
+import towhom
+from tools.attack.attack import Try
+from towhom.errors import TowhomError
+
+
+@contextmanager
+def hostile(folder: Path) -> Iterator[Try]:
+    """Small exports, damaged in one or two ways, read as what they were and as what they look like."""
+    made = {what: build(12) for what, (_, build) in LONG.items()}
+
+    def attempt(random: Random) -> int:
+        what = random.choice(list(made))
+        path = write(folder / "log", damaged_files(made[what], random))
+        try:
+            assert_survives(path, random.choice((LONG[what][0], None)))
+            with suppress(TowhomError):
+                for conversation in towhom.read(path):
+                    assert all(isinstance(message.text, str) for message in conversation.messages)
+        finally:
+            shutil.rmtree(folder / "log")
+        return 1
+
+    yield attempt

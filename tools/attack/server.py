@@ -1,0 +1,285 @@
+"""A real server on loopback: killed, halted, starved of its disk, and spoken to in every wrong way."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.live.damage import VALUES
+from tests.readers.hostile import cut, flipped, littered, nested, numbered, places, repeated
+from tests.serve.conftest import CHAT, Server, answer, error, message, said, texts, wait_for
+from tests.serve.load import Load
+from tests.serve.sockets import HEAD, connected, error_of, half_open, told
+
+from tools.attack.attack import Try
+
+_PATIENCE = 60
+_HEALTHY = {"status": "alive"}
+_TURNS = [message(f"p{number % 3}", f"number {number}") for number in range(6)]
+_REQUESTS: tuple[tuple[str, str, Any], ...] = (
+    (
+        "POST",
+        "/v1/addressees",
+        {"messages": CHAT, "people": [{"id": "B1", "name": "Robo", "aliases": ["rob"]}]},
+    ),
+    ("POST", "/v1/addressees", {"requests": [{"messages": CHAT[:2]}, {"messages": CHAT[2:]}]}),
+    ("POST", "/v1/select", {"messages": CHAT, "responder": "wren", "candidates": ["yes", "no"], "top": 3}),
+    ("POST", "/v1/threads", {"messages": CHAT}),
+    ("POST", "/v1/threads", {"log": "[10:00] <ada> is it merged?\n"}),
+    ("POST", "/v1/read", {"log": "[10:00] <ada> hi\n", "name": "2024-05-31.txt"}),
+    ("POST", "/v1/channels/json/messages", {"messages": [{**CHAT[0], "id": 1}, {**CHAT[2], "reply_to": 1}]}),
+    ("PUT", "/v1/channels/json/messages", {"messages": [{**CHAT[0], "id": 1, "kind": "edit"}]}),
+    ("PUT", "/v1/channels/json/people", {"people": [{"id": "B1", "name": "Robo", "bot": True}]}),
+    ("POST", "/v1/channels/json/select", {"responder": "noor", "candidates": ["a broadcom"]}),
+)
+"""Requests that are fine, to be spoiled."""
+
+
+@contextmanager
+def _server(folder: Path, *flags: str) -> Iterator[Server]:
+    """One that stays as it is; in the end, it stops as it should, and has met no error of its own."""
+    server = Server(folder, "--workers", "2", "--rate", "0", *flags)
+    try:
+        yield server
+        assert server.stop() == 0
+        assert " 500 " not in server.log, server.log[-5000:]
+    finally:
+        server.end()
+
+
+def _ready(server: Server) -> bool:
+    return server.client.get("/readyz").status_code == 200
+
+
+@contextmanager
+def killed(folder: Path) -> Iterator[Try]:
+    """All processes at once, under load, again and again over the same data."""
+    numbers = count()
+
+    def attempt(random: Random) -> int:
+        server = Server(folder, "--workers", "2", "--rate", "0")
+        try:
+            load = Load(f"room{next(numbers)}-")
+            with load.on(server):
+                wait_for(lambda: load.begun, _PATIENCE)
+                time.sleep(random.uniform(0, 0.5))
+                server.kill()
+            server = Server(folder, "--workers", "2", "--rate", "0")
+            load.check(server)
+            assert server.stop() == 0
+        finally:
+            server.end()
+        return load.count
+
+    yield attempt
+
+
+@contextmanager
+def workers_killed(folder: Path) -> Iterator[Try]:
+    """One after the other, under load."""
+    numbers = count()
+    with _server(folder) as server:
+
+        def attempt(random: Random) -> int:
+            load = Load(f"room{next(numbers)}-")
+            with load.on(server):
+                wait_for(lambda: load.begun, _PATIENCE)
+                for _ in range(3):
+                    os.kill(random.choice(server.workers), signal.SIGKILL)
+                    wait_for(lambda: _ready(server), _PATIENCE)
+                    time.sleep(random.uniform(0, 0.3))
+            load.check(server)
+            return load.count
+
+        yield attempt
+
+
+@contextmanager
+def workers_halted(folder: Path) -> Iterator[Try]:
+    """They are replaced; meanwhile the server lives, and says that it is not ready."""
+    numbers = count()
+    with _server(folder, "--deadline", "2") as server:
+
+        def attempt(random: Random) -> int:
+            channel = f"/v1/channels/room{next(numbers)}"
+            said(server.client, channel, _TURNS[:3])
+            worker = server.halt(random.randrange(3))
+            error(server.client.get("/readyz"), 503, "not-ready")
+            assert answer(server.client.get("/healthz")) == _HEALTHY
+            wait_for(lambda: worker not in server.workers and _ready(server), _PATIENCE)
+            said(server.client, channel, _TURNS[3:])
+            assert texts(server.client, channel) == [each["text"] for each in _TURNS]
+            return 1
+
+        yield attempt
+
+
+def _others_are_answered(server: Server) -> None:
+    """With a connection of their own: one that is kept may be closed at any moment."""
+    with connected(server) as other:
+        other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        reply = told(other)
+    assert reply.startswith(b"HTTP/1.1 200 OK"), reply
+
+
+@contextmanager
+def half_open_connections(folder: Path) -> Iterator[Try]:
+    """Three times as many as there may be: whoever asks something is answered."""
+    with _server(folder, "--max-connections", "100") as server:
+
+        def attempt(random: Random) -> int:
+            begun = random.choice((b"", b"G", b"GET /v1/sample HTTP/1.1\r\nHost: loc", b"\r\n"))
+            with half_open(server, 300, begun):
+                for _ in range(10):
+                    _others_are_answered(server)
+            return 300
+
+        yield attempt
+
+
+@contextmanager
+def slow_bodies(folder: Path) -> Iterator[Try]:
+    """They are told so after `receive` seconds; meanwhile others are answered."""
+    with _server(folder, "--receive", "1") as server:
+
+        def attempt(random: Random) -> int:
+            body = json.dumps({"messages": CHAT}).encode()
+            begun = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body[: random.randrange(len(body))]
+            with half_open(server, 50, begun) as slow:
+                _others_are_answered(server)
+                for each in slow:
+                    assert error_of(told(each)) == (408, "body-too-slow")
+            return 50
+
+        yield attempt
+
+
+@contextmanager
+def malformed(folder: Path) -> Iterator[Try]:
+    """Requests with other bytes, cut, repeated: nothing, or an answer that is no error of the server's."""
+    body = json.dumps({"messages": CHAT[:2]}).encode()
+    requests = (
+        HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body,
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n",
+        b"GET /v1/channels/room/messages?after=0&limit=5 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /v1/channels/%23a/messages HTTP/1.0\r\nHost: localhost\r\nX-Forwarded-For: ::1\r\n\r\n",
+    )
+    with _server(folder, "--receive", "2") as server:
+
+        def attempt(random: Random) -> int:
+            request = random.choice(requests)
+            for damage in random.choices(
+                (cut, flipped, repeated, littered, numbered), k=random.randint(1, 2)
+            ):
+                request = damage(request, random)
+            with connected(server) as other:
+                _send(other.sendall, request)
+                _send(other.shutdown, 1)  # there is no more
+                reply = told(other)
+            status = reply.split(b" ", 2)[1:2]
+            assert not reply or (reply.startswith(b"HTTP/1.1 ") and int(status[0]) < 500), (request, reply)
+            _others_are_answered(server)
+            return 1
+
+        yield attempt
+
+
+def _send(send: Callable[[Any], object], what: Any) -> None:
+    with suppress(OSError):  # the server has had enough
+        send(what)
+
+
+@contextmanager
+def hostile_json(folder: Path) -> Iterator[Try]:
+    """Bodies with something else in some places, or that are no JSON: an answer, or a sentence."""
+    with _server(folder) as server:
+
+        def attempt(random: Random) -> int:
+            method, path, value = random.choice(_REQUESTS)
+            body = _spoiled(value, random)
+            headers = {"Content-Type": "application/json"}
+            response = server.client.request(method, path, content=body, headers=headers)
+            if response.status_code >= 400:
+                where = response.json()["error"]["where"]
+                error(response, response.status_code, response.json()["error"]["code"], where)
+            assert response.status_code < 500, (method, path, body[:2000], response.text)
+            return 1
+
+        yield attempt
+
+
+def _spoiled(value: Any, random: Random) -> bytes:
+    value = json.loads(json.dumps(value))
+    for _ in range(random.randint(1, 3)):
+        holder, key = random.choice(list(places(value)) or [(value, "messages")])
+        holder[key] = deepcopy(random.choice(VALUES))
+    body = json.dumps(value).encode()
+    if random.random() < 0.4:
+        body = random.choice((cut, flipped, repeated, littered, nested, numbered))(body, random)
+    return body
+
+
+@contextmanager
+def database_lost(folder: Path) -> Iterator[Try]:
+    """It is noticed, nothing is acknowledged, and all goes on when the file is back."""
+    numbers = count()
+    file = folder / "data" / "channels.sqlite"
+    with _server(folder) as server:
+
+        def attempt(random: Random) -> int:
+            channel = f"/v1/channels/room{next(numbers)}"
+            messages = {"messages": _TURNS[3:4]}
+            said(server.client, channel, _TURNS[:3])
+            away = file.rename(file.with_name("away"))
+            if random.random() < 0.5:
+                file.write_bytes(away.read_bytes())  # the same, but another file
+            try:
+                error(server.client.post(f"{channel}/messages", json=messages), 503, "storage-lost")
+                error(server.client.get("/readyz"), 503, "storage-lost")
+            finally:
+                away.replace(file)
+            wait_for(lambda: _ready(server), _PATIENCE)
+            said(server.client, channel, _TURNS[3:])
+            assert texts(server.client, channel) == [each["text"] for each in _TURNS]
+            return 1
+
+        yield attempt
+
+
+@contextmanager
+def full_disk(folder: Path) -> Iterator[Try]:
+    """No file of the server may grow: nothing is acknowledged that is not there afterwards."""
+    numbers = count()
+    journal = folder / "data" / "channels.sqlite-wal"
+    with _server(folder) as server:
+
+        def attempt(random: Random) -> int:
+            channel = f"/v1/channels/room{next(numbers)}"
+            expected = [each["message"]["text"] for each in said(server.client, channel, _TURNS[:3])]
+            size = journal.stat().st_size + random.choice((0, 1, 5000, 20_000))
+            _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+            try:
+                for turn in _TURNS * 3:
+                    response = server.client.post(f"{channel}/messages", json={"message": turn})
+                    if response.status_code == 201:
+                        expected.append(turn["text"])
+                    else:
+                        error(response, 503, "storage-failed")
+            finally:
+                resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+            wait_for(lambda: _ready(server), _PATIENCE)
+            assert texts(server.client, channel) == expected
+            return 1
+
+        yield attempt
