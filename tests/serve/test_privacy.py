@@ -116,7 +116,7 @@ def test_failures_inside(start: Start, tmp_path: Path) -> None:
     assert response.status_code == 500
     checked(response)
     os.kill(server.workers[0], signal.SIGKILL)
-    wait_for(lambda: "a worker process ended with code -9; starting another" in server.log)
+    wait_for(lambda: "a worker process ended with code -9; starting another" in server.log, 45)
     assert server.stop() == 0
     assert re.search(r" ERROR [0-9a-f]{16}: ValueError at sitecustomize.py:\d+ < room.py", server.log)
     check_log(server, tmp_path)
