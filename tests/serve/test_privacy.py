@@ -115,8 +115,9 @@ def test_failures_inside(start: Start, tmp_path: Path) -> None:
     response = server.client.post("/v1/channels/private/messages", json=body)
     assert response.status_code == 500
     checked(response)
-    os.kill(server.workers[0], signal.SIGKILL)
-    wait_for(lambda: "a worker process ended with code -9; starting another" in server.log, 45)
+    for worker in server.workers:
+        os.kill(worker, signal.SIGKILL)
+    wait_for(lambda: "a worker process ended with code -9; starting another" in server.log, 30)
     assert server.stop() == 0
     assert re.search(r" ERROR [0-9a-f]{16}: ValueError at sitecustomize.py:\d+ < room.py", server.log)
     check_log(server, tmp_path)
