@@ -1,4 +1,4 @@
-"""Chat as data: a message, and a conversation of them. Immutable, standard library only."""
+"""Chat as data: a message, a conversation of them, and who is there. Immutable, standard library only."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class Kind(StrEnum):
     """The message `id` is taken back."""
 
 
+CHANGES = frozenset({Kind.RENAME, Kind.EDIT, Kind.DELETE})
+"""Lines that change what is known, and are no message of their own."""
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -42,14 +44,14 @@ class Message:
     """One line of a chat: who said what, and to whom if that is known.
 
     Args:
-        speaker: Who says it: their name as the log shows it, or the platform's identifier of them, which may
-        be
-            a whole number.
+        speaker: Who says it: their name as the log shows it, or the platform's identifier of them, which
+            may be a whole number.
         text: What was said, without the addressee's name in front of it if there was one.
         addressee: The person addressed, as in `speaker`, or None for nobody in particular.
         time: When; naive if the log does not say in which time zone.
         id: The platform's identifier, if it has one.
-        reply_to: The identifier of the message that this one answers, if the platform says so.
+        reply_to: The identifier of the message that this one answers, if the platform says so; its own, if
+            the platform says that it starts a thread.
         kind: What sort of line it is.
         channel: The room, where one log holds several.
         line: Where it stood in its file (line or record, from 0). Not part of equality.
@@ -100,6 +102,27 @@ class Message:
         if self.kind is not Kind.MESSAGE:
             shown.append(f"kind={self.kind.value!r}")
         return f"Message({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Somebody is in a room or has left it, whether or not they have spoken: what a server says of people.
+
+    Args:
+        speaker: Who: as `speaker` in their messages.
+        channel: The room.
+        name: What people call them, if `speaker` is an identifier.
+        aliases: What else they are called.
+        bot: Whether the platform says that they are a program.
+        here: Whether they are there from now on.
+    """
+
+    speaker: str
+    channel: str | None = None
+    name: str | None = None
+    aliases: tuple[str, ...] = ()
+    bot: bool = False
+    here: bool = True
 
 
 @dataclass(frozen=True, slots=True)

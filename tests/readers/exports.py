@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -264,17 +264,3 @@ def long_reference(count: int) -> Files:
         rest = "bob\tyes\tno\t1" if number % 4 == 1 else f"-\tline {number}\t-\t-"
         lines.append(f"{time}\tada\t{rest}")
     return {"train.cand-2": "\n".join(lines).encode()}
-
-
-LONG: dict[str, tuple[str, Callable[[int], Files]]] = {
-    "jsonl": ("jsonl", long_jsonl),
-    "slack": ("slack", long_slack),
-    "discord": ("discord", long_discord),
-    "telegram": ("telegram", long_telegram),
-    "telegram account": ("telegram", long_telegram_account),
-    "matrix": ("matrix", long_matrix),
-    "reference": ("reference", long_reference),
-    "irc": ("irc", long_irc),
-    "whatsapp": ("whatsapp", long_whatsapp),
-}
-"""What it is -> its format, and a builder of a log of so many lines."""

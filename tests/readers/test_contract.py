@@ -14,15 +14,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.readers.exports import LONG, write, zipped
+from tests.readers.exports import write, zipped
 from tests.readers.hostile import assert_survives, damaged, messages_of, messages_of_documents, places
+from tests.readers.long import LONG
 from towhom.readers import READERS, Report, find_logs, read_conversations, read_messages, reader_class
 from towhom.readers.links import Recent
 
 FORMATS = list(READERS)
+GENERAL = ("table", "pattern")
+"""Formats that others can look like; they come last."""
+WITHOUT_DAYS = ("reference", "whisper", "subtitles")
 # Every example writes a file, and pytest gives one folder to all of them.
 fuzzed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
 )
 
 
@@ -50,7 +54,10 @@ def test_the_format_is_found_by_looking(sample: tuple[str, Path]) -> None:
 
 def test_only_one_reader_knows_a_log(sample: tuple[str, Path]) -> None:
     source = find_logs(sample[1])[0].source
-    assert [name for name in READERS if reader_class(name).sniff(source)] == [sample[0]]
+    knowing = [name for name in READERS if reader_class(name).sniff(source)]
+    assert knowing[0] == sample[0]
+    assert set(knowing[1:]) <= set(GENERAL)
+    assert tuple(READERS)[-2:] == GENERAL
 
 
 def test_samples_are_read_without_loss(sample: tuple[str, Path]) -> None:
@@ -71,13 +78,14 @@ def test_streaming_equals_documents(sample: tuple[str, Path]) -> None:
 
 def test_documents_are_the_days_of_a_channel(sample: tuple[str, Path]) -> None:
     names = [document.name for log in find_logs(sample[1]) for document in log.documents(Report())]
-    assert len(names) > 1
-    if sample[0] != "reference":
+    if sample[0] not in WITHOUT_DAYS:
+        assert len(names) > 1
         assert {name[-2:] for name in names} == {"31", "01"}
 
 
 def test_conversations_have_addressees(sample: tuple[str, Path]) -> None:
-    assert any(message.addressee for chat in read_conversations(sample[1]) for message in chat)
+    if sample[0] != "discord-package":  # where only one speaks
+        assert any(message.addressee for chat in read_conversations(sample[1]) for message in chat)
 
 
 def test_readers_and_documents_can_be_pickled(sample: tuple[str, Path]) -> None:
@@ -113,8 +121,9 @@ def test_memory_does_not_grow_with_the_log(
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert read > 0.9 * count
-    # The buffers, which the shorter log may not fill, and the names of the files of an export.
-    assert peaks[1] < peaks[0] * 1.2 + 250_000, peaks
+    # The buffers, which the shorter log may not fill, the names of the files of an export, and a few numbers
+    # of each message that is put in order; the messages themselves would be more than a million.
+    assert peaks[1] < peaks[0] * 1.2 + 600_000, peaks
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -133,7 +142,7 @@ def test_any_text(format: str, lines: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", LONG)
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_damaged_samples(what: str, seed: int, tmp_path: Path) -> None:
     known_as, build = LONG[what]
     assert_survives(write(tmp_path, damaged(build(12), random.Random(seed))), known_as)
@@ -151,15 +160,22 @@ def json_values() -> st.SearchStrategy[Any]:
     )
 
 
-@pytest.mark.parametrize("what", [what for what in LONG if what not in ("irc", "reference", "whatsapp")])
+def _is_json(what: str) -> bool:
+    content = next(content for name, content in LONG[what][1](3).items())
+    return content.lstrip()[:1] in (b"{", b"[") and LONG[what][0] not in ("irc", "xmpp")
+
+
+@pytest.mark.parametrize("what", [what for what in LONG if _is_json(what)])
 @fuzzed
 @given(data=st.data())
 def test_fields_of_the_wrong_type(what: str, data: st.DataObject, tmp_path: Path) -> None:
     known_as, build = LONG[what]
     files = build(5)
     name = data.draw(st.sampled_from(sorted(files)))
-    lines = files[name].splitlines() if known_as == "jsonl" else [files[name]]
-    values = [json.loads(line) for line in lines]
+    try:
+        values = [json.loads(files[name])]
+    except ValueError:
+        values = [json.loads(line) for line in files[name].splitlines() if line[:1] == b"{"]
     for _ in range(data.draw(st.integers(1, 2))):
         found = list(places(values))
         if found:

@@ -10,10 +10,12 @@ from time import process_time, sleep
 import pytest
 
 from tests.readers.exports import (
+    START,
     Files,
     discord,
     discord_message,
     discord_person,
+    encoded,
     matrix,
     matrix_event,
     matrix_member,
@@ -25,9 +27,27 @@ from tests.readers.exports import (
     telegram_message,
     write,
 )
+from tests.readers.platforms import (
+    facebook,
+    facebook_message,
+    gitter_message,
+    google_message,
+    json_lines,
+    lua_item,
+    mattermost,
+    mattermost_post,
+    package_message,
+    rocket_message,
+    signal_envelope,
+    stanza,
+    teams_message,
+    zulip,
+    zulip_archived,
+    zulip_message,
+)
 from towhom.readers import READERS, read_conversations
 
-_LENGTH = 12_000
+_LENGTH = 4_000
 _NOISE = 0.005
 """Seconds below which a measurement says nothing."""
 _ATTEMPTS, _PAUSE = 10, 0.2
@@ -112,7 +132,7 @@ def _irc(text: str) -> Iterator[bytes]:
         *(f"<ada> {text}", f"<{text}> hi", f"<{text}", f"* {text}", f" * ada {text}", f"*** {text}"),
         *(f"-{text}", f"-ada:{text}", f"-!- {text}", f"*** ada [{text}", f"*** Nick change: {text}", text),
     ]
-    for stamp in ("[10:00] ", "10:00 ", "2024-05-31 10:00:00\t", ""):
+    for stamp in ("[10:00] ", "10:00 ", "2024-05-31 10:00:00\t", "", "May 31 10:00:00 ", "@1717142400 "):
         first = f"{stamp}ada\thi" if "\t" in stamp else f"{stamp}<ada> hi"
         marks = (f"=== {text}", f"--- {text}", f"--- Day changed {text}", f"--- Log opened Fri May {text}")
         lines = [first] * 60 + [stamp + body for body in bodies] + list(marks)
@@ -135,6 +155,144 @@ def _whatsapp(text: str) -> Iterator[bytes]:
     yield "\n".join([*(stamp + body for body in bodies), text, f"[{text}", f"\u200e{text}"]).encode()
 
 
+def _facebook(text: str) -> Iterator[bytes]:
+    messages = [
+        facebook_message(1717142400000, "ada", text),
+        facebook_message(1717142400001, text[:5000], "hi", type=text),
+        {"sender_name": text, "timestamp_ms": text, "content": "\u00c3" * len(text)},
+    ]
+    yield facebook(messages, text)
+
+
+def _google_chat(text: str) -> Iterator[bytes]:
+    marked = [{"start_index": place, "length": 9} for place in range(min(len(text), 3000))]
+    messages = [
+        google_message(1, "ada", f"@{text}", annotations=marked[:1000]),
+        google_message(2, text, "hi", quoted_message_metadata={"message_id": text}),
+        google_message(3, "ada", "hi") | {"created_date": text, "message_id": text},
+    ]
+    yield encoded({"messages": messages})
+
+
+def _zulip(text: str) -> Iterator[Files | bytes]:
+    said = f"@_**ada|1** [said](http://x/near/1):\n```quote\n{text}\n```\n{text}"
+    contents = (
+        text,
+        said,
+        f"@**{text}",
+        f"@_**ada|1** [said]({text}",
+        f"<p>{text}",
+        f"<span class=user-mention {text}>",
+    )
+    yield zulip(
+        [zulip_message(place, 1, content, subject=text[:2000]) for place, content in enumerate(contents)]
+    )
+    yield encoded([zulip_archived(place, "ada", content) for place, content in enumerate(contents)])
+
+
+def _mattermost(text: str) -> Iterator[bytes]:
+    replies = [{"user": "bob", "message": text, "create_at": 1717142400001}]
+    lines = [
+        mattermost_post(START, "ada", text, replies=replies),
+        mattermost_post(START, text, "hi", channel=text),
+    ]
+    yield mattermost(lines) + f"\n{text}".encode()
+
+
+def _rocketchat(text: str) -> Iterator[bytes]:
+    messages = [
+        rocket_message(1, "ada", text),
+        rocket_message(2, "ada", f"[ ](http://x?msg={text}"),
+        rocket_message(3, text, "hi", ts=text, tmid=text),
+    ]
+    yield encoded({"messages": messages})
+
+
+def _teams(text: str) -> Iterator[bytes]:
+    reference = {"contentType": "messageReference", "content": text}
+    contents = (
+        text,
+        f"<p>{text}",
+        f"<at id={text}>",
+        f'<at id="0">{text}</at>',
+        f"<blockquote {text}",
+        f"<{text}",
+    )
+    messages = [teams_message(place, "ada", content) for place, content in enumerate(contents)]
+    yield encoded({"value": [*messages, teams_message(9, text, "hi", attachments=[reference])]})
+
+
+def _gitter(text: str) -> Iterator[bytes]:
+    mentions = [{"screenName": text[:100]}] * 3
+    yield encoded(
+        [gitter_message(1, "ada", text, mentions=mentions), gitter_message(2, text, "hi", sent=text)]
+    )
+
+
+def _signal(text: str) -> Iterator[bytes]:
+    mentions = [{"uuid": "u", "name": "ada", "start": 1, "length": 1}] * 3
+    envelopes = [
+        signal_envelope(1, "ada", f"\ufffc{text}", mentions=mentions),
+        signal_envelope(2, text, "\ufffc" * (len(text) // 3), groupInfo={"groupId": text}),
+    ]
+    yield json_lines(envelopes)
+
+
+def _package(text: str) -> Iterator[bytes]:
+    yield encoded([package_message(1, text), package_message(2, "hi") | {"Timestamp": text}])
+    yield f'ID,Timestamp,Contents\n1,{text}\n2,2024-05-31 10:00:00,"{text}'.encode()
+
+
+def _whisper(text: str) -> Iterator[bytes]:
+    segments = [{"start": 1.0, "end": 2.0, "text": text, "speaker": "ada"}]
+    yield encoded({"segments": [*segments, {"start": 2, "end": 3, "text": "hi", "speaker": text}]})
+
+
+def _subtitles(text: str) -> Iterator[bytes]:
+    time = "00:00:01.000 --> 00:00:02.000"
+    bodies = (
+        f"<v Ada>{text}",
+        f"<v {text}>hi",
+        f"<v {text}",
+        f"Ada: {text}",
+        text,
+        f"[{text}",
+        f"- {text}",
+        f"{{\\{text}",
+    )
+    yield "\n\n".join(["WEBVTT", *(f"{time}\n{body}" for body in bodies), text, f"{text} --> 1"]).encode()
+
+
+def _xmpp(text: str) -> Iterator[bytes]:
+    items = [
+        lua_item(1, "ada", text),
+        lua_item(2, text[:1000], "hi"),
+        f'item({{ "{text}',
+        f"item({{ {text} }});",
+    ]
+    yield "\n".join(items).encode()
+    stanzas = (
+        stanza(1, "ada", text),
+        stanza(2, "ada", "hi", text),
+        f"<message {text}",
+        f"<message from='{text}'>",
+    )
+    yield "\n".join([*stanzas, "<message>" * (len(text) // 9), f'return {{ "{text}";']).encode()
+
+
+def _table(text: str) -> Iterator[bytes]:
+    yield f'time,speaker,text\n{text},ada,hi\n1,{text},hi\n2,ada,{text}\n3,ada,"{text}'.encode()
+    yield f'{{"author": "ada", "message": "hi"}}\n{text}\n{{"author": "ada", "message": "{text}'.encode()
+
+
+def _pattern(text: str) -> Iterator[bytes]:
+    for stamp in ("2024-05-31 10:03 | ", "31 May 2024 10:03 | ", "10:03 | "):
+        names = ("ada", "bob", "ada", "eve") * 40
+        chat = [f"{stamp}{name} | what is it, then? {number}" for number, name in enumerate(names)]
+        lines = [f"{stamp}ada | {text}", f"{stamp}{text}", f"{stamp}{text} | hi", f"{text} | ada | hi", text]
+        yield "\n".join([*chat, *lines]).encode()
+
+
 HOSTILE: dict[str, Callable[[str], Iterator[bytes | Files]]] = {
     "jsonl": _jsonl,
     "slack": _slack,
@@ -144,6 +302,20 @@ HOSTILE: dict[str, Callable[[str], Iterator[bytes | Files]]] = {
     "reference": _reference,
     "irc": _irc,
     "whatsapp": _whatsapp,
+    "facebook": _facebook,
+    "google-chat": _google_chat,
+    "zulip": _zulip,
+    "mattermost": _mattermost,
+    "rocketchat": _rocketchat,
+    "teams": _teams,
+    "gitter": _gitter,
+    "signal": _signal,
+    "discord-package": _package,
+    "whisper": _whisper,
+    "subtitles": _subtitles,
+    "xmpp": _xmpp,
+    "table": _table,
+    "pattern": _pattern,
 }
 """Format -> logs in it that have a text in every place where there can be one."""
 

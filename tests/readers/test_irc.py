@@ -4,7 +4,7 @@ import bz2
 import gzip
 import lzma
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -222,3 +222,149 @@ def test_no_times(reading: Reading) -> None:
 def test_markup_is_no_chat(reading: Reading, line: str) -> None:
     with pytest.raises(LogError, match="no log in a known format"):
         reading(f"{line}\n" * 5)
+
+
+def short(messages: list[Message]) -> list[tuple[str, str, str]]:
+    return [(message.kind.value, message.speaker, message.text) for message in messages]
+
+
+def test_limnoria(reading: Reading) -> None:
+    messages, report = reading(
+        "2024-05-31T10:00:00  *** cleo has joined #room\n"
+        "2024-05-31T10:00:46  <ada> let's see\n"
+        "2024-05-31T10:01:00  * ada waves\n"
+        "2024-05-31T10:02:00  *** ada is now known as ada_away\n"
+        "2024-05-31T10:03:00  -bob- psst\n"
+    )
+    assert short(messages) == [
+        ("system", "", "cleo has joined #room"),
+        ("message", "ada", "let's see"),
+        ("action", "ada", "waves"),
+        ("rename", "ada", "ada_away"),
+        ("notice", "bob", "psst"),
+    ]
+    assert messages[1].time == at(10, 0, 46)
+    assert report.malformed == 0
+
+
+def test_dircproxy(reading: Reading) -> None:
+    messages, report = reading(
+        "[31 Dec 23:35] --> ada (n=u@h) joined the channel\n"
+        "[31 Dec 23:36] <ada!n=u@h> -is it so?\n"
+        "[31 Dec 23:37] <bob!n=u@h> +it is\n"
+        "[31 Dec 23:37] <bob!n=u@h> +\n"
+        "[31 Dec 23:38] <me!n=u@h> bob: thanks\n"
+        "[ 1 Jan 00:01] * bob bows\n".replace("[ 1", "[01")
+        + "[01 Jan 00:02] *** You disconnected\n",
+        name="2023-12-31-dircproxy.log",
+    )
+    assert short(messages) == [
+        ("system", "", "ada (n=u@h) joined the channel"),
+        ("message", "ada", "is it so?"),
+        ("message", "bob", "it is"),
+        ("message", "bob", ""),
+        ("message", "me", "bob: thanks"),
+        ("action", "bob", "bows"),
+        ("system", "", "You disconnected"),
+    ]
+    assert messages[0].time == datetime(2023, 12, 31, 23, 35)
+    assert messages[5].time == datetime(2024, 1, 1, 0, 1)
+    assert report.malformed == 0
+
+
+def test_seconds_since_1970(reading: Reading) -> None:
+    messages, _ = reading("@1717142400 <ada!u@h> -1 is less\n@1717142460 <bob!u@h> than 0\n")
+    assert short(messages) == [("message", "ada", "-1 is less"), ("message", "bob", "than 0")]
+    assert messages[0].time == datetime(2024, 5, 31, 8, 0, tzinfo=UTC)
+
+
+def test_mirc(reading: Reading) -> None:
+    messages, report = reading(
+        "\r\nSession Start: Fri May 31 10:00:00 2024\r\nSession Ident: #room\r\n"
+        "[10:00] * Now talking in #room\r\n"
+        "[10:00pm] <@ada> \x0304hi\x03 all\r\n"
+        "[10:01pm] * bob waves\r\n"
+        "[10:02pm] * Joins: cleo (u@h)\r\n"
+        "[10:02pm] * cleo sets mode: +o bob\r\n"
+        "[10:03pm] * bob is now known as rob\r\n"
+        "[10:04pm] -rob- psst\r\n"
+        "Session Close: Fri May 31 23:00:00 2024\r\n"
+    )
+    assert short(messages)[3:] == [
+        ("message", "ada", "hi all"),
+        ("action", "bob", "waves"),
+        ("system", "", "Joins: cleo (u@h)"),
+        ("system", "", "cleo sets mode: +o bob"),
+        ("rename", "bob", "rob"),
+        ("notice", "rob", "psst"),
+        ("system", "", "Session Close: Fri May 31 23:00:00 2024"),
+    ]
+    assert messages[3].time == at(22, 0)
+    assert report.malformed == 0
+
+
+def test_hexchat(reading: Reading) -> None:
+    messages, report = reading(
+        "**** BEGIN LOGGING AT Tue Dec 31 23:58:00 2024\n\n"
+        "Dec 31 23:58:01 *\tNow talking on #room\n"
+        "Dec 31 23:58:02 <ada>\thi\n"
+        "Dec 31 23:58:03 *\tbob waves\n"
+        "Dec 31 23:58:04 *\tcleo (u@h) has joined\n"
+        "Jan 01 00:00:05 -bob-\tpsst\n"
+        "Jan 01 00:00:06 *\tbob is now known as rob\n"
+        "**** ENDING LOGGING AT Wed Jan  1 00:01:00 2025\n"
+    )
+    assert short(messages)[1:-1] == [
+        ("system", "", "Now talking on #room"),
+        ("message", "ada", "hi"),
+        ("action", "bob", "waves"),
+        ("system", "", "cleo (u@h) has joined"),
+        ("notice", "bob", "psst"),
+        ("rename", "bob", "rob"),
+    ]
+    assert [message.time for message in messages[2:6:3]] == [
+        datetime(2024, 12, 31, 23, 58, 2),
+        datetime(2025, 1, 1, 0, 0, 5),
+    ]
+    assert report.malformed == 0
+
+
+def test_eggdrop(reading: Reading) -> None:
+    messages, report = reading(
+        "[00:00] --- Fri May 31 2024\n"
+        "[10:00] ada (~u@h) joined #room.\n"
+        "[10:01] <ada> hi\n"
+        "[10:02] Action: bob waves\n"
+        "[10:03] Nick change: bob -> rob\n"
+        "[10:04] #room: mode change '+o ada' by rob!u@h\n"
+        "[10:05] ada (~u@h) left irc: bye\n"
+        "[00:00] --- Sat Jun  1 2024\n"
+        "[00:01] <rob> late\n"
+    )
+    assert short(messages)[1:-2] == [
+        ("system", "", "ada (~u@h) joined #room."),
+        ("message", "ada", "hi"),
+        ("action", "bob", "waves"),
+        ("rename", "bob", "rob"),
+        ("system", "", "#room: mode change '+o ada' by rob!u@h"),
+        ("system", "", "ada (~u@h) left irc: bye"),
+    ]
+    assert messages[2].time == at(10, 1)
+    assert messages[-1].time == datetime(2024, 6, 1, 0, 1)
+    assert report.malformed == 0
+
+
+def test_quassel_textual_and_konversation(reading: Reading) -> None:
+    messages, _ = reading(
+        "[10:00:00] --> cleo (u@h) has joined #room\n[10:00:01] <@ada> hi\n[10:00:02] -*- bob waves\n"
+        "[10:00:03] <-- cleo has quit (bye)\n"
+    )
+    assert [kind for kind, _, _ in short(messages)] == ["system", "message", "action", "system"]
+    messages, _ = reading(
+        "[2024-05-31T10:00:00-0400] <ada> hi\n[2024-05-31T10:00:01-0400] • bob: waves\n"
+        "[2024-05-31T10:00:01Z] <ada> x\n"
+    )
+    assert messages[0].time == at(10, 0).replace(tzinfo=timezone(timedelta(hours=-4)))
+    assert short(messages)[1] == ("action", "bob", "waves")
+    messages, _ = reading("[Fri May 31 2024] [10:00:00] <ada>\thi\n[Fri May 31 2024] [10:00:01] <bob>\tho\n")
+    assert messages[0] == Message("ada", "hi", time=at(10, 0))

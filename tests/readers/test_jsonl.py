@@ -70,7 +70,7 @@ def test_documents_are_days_of_channels(tmp_path: Path) -> None:
     ]
     path = tmp_path / "chat.jsonl"
     path.write_text("".join(f"{to_json(message)}\n" for message in lines))
-    assert [(chat.name, len(chat)) for chat in read_conversations(path)] == [
+    assert [(chat.name, len(chat)) for chat in read_conversations(path, days=True)] == [
         ("chat.jsonl x 2024-05-31", 1),
         ("chat.jsonl x 2024-06-01", 1),
         ("chat.jsonl y 2024-06-01", 2),

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.readers.exports import (
+    START,
     discord,
     discord_message,
     discord_person,
@@ -30,6 +31,18 @@ from tests.readers.exports import (
     write,
     zipped,
 )
+from tests.readers.platforms import (
+    facebook,
+    facebook_message,
+    gitter_message,
+    json_lines,
+    lua_item,
+    mattermost,
+    mattermost_post,
+    signal_envelope,
+    skype,
+    skype_message,
+)
 from towhom import readers
 from towhom.errors import LogError
 from towhom.readers import Report, find_logs, read_conversations, read_messages
@@ -39,6 +52,7 @@ BOMB = "x" * (MAX_MESSAGE + (1 << 17))
 _DAY = "31/05/24, 10:00 - Ada: "
 _ADA = discord_person(1, "ada")
 _LONG = telegram_message(2, "ada", BOMB)
+_PATTERN = b"10:01 | ada | hi, bob\n10:02 | bob | hello, ada\n10:04 | ada | is it so?\n"
 LOGS: dict[str, tuple[str, bytes, int]] = {
     "irc": ("irc", f"[10:00] <ada> hi\n[10:01] <ada> {BOMB}\n".encode(), 2),
     "utf-16": ("irc", f"[10:00] <ada> hi\n[10:01] <ada> {BOMB}\n".encode("utf-16"), 2),
@@ -67,6 +81,33 @@ LOGS: dict[str, tuple[str, bytes, int]] = {
     ),
     "matrix": ("matrix", matrix([matrix_event(1, "ada", matrix_text(BOMB))]), 1),
     "slack": ("slack", encoded([slack_message("1717142400.000000", "U1", BOMB)]), 1),
+    "facebook": (
+        "facebook",
+        facebook([facebook_message(1, "ada", "hi"), facebook_message(2, "ada", BOMB)]),
+        1,
+    ),
+    "mattermost": ("mattermost", mattermost([mattermost_post(START, "ada", BOMB)]), 4),
+    "skype": ("teams", skype({"Club": [skype_message(1, "ada", "hi"), skype_message(2, "ada", BOMB)]}), 2),
+    "gitter": ("gitter", encoded([gitter_message(1, "ada", "hi"), gitter_message(2, "ada", BOMB)]), 2),
+    "signal": ("signal", json_lines([signal_envelope(1, "ada", "hi"), signal_envelope(2, "ada", BOMB)]), 2),
+    "csv": ("table", f"speaker,text\nada,hi\nada,{BOMB}\n".encode(), 3),
+    "subtitles": (
+        "subtitles",
+        b"WEBVTT\n\n00:01.000 --> 00:02.000\n" + b"Ada: more and more\n" * 300_000,
+        233_020,
+    ),
+    "prosody": ("xmpp", (lua_item(1, "ada", "hi") + "\n" + lua_item(2, "ada", BOMB)).encode(), 15),
+    "prosody, many lines": (
+        "xmpp",
+        lua_item(1, "ada", "hi").encode() + b"\nitem({\n" + b'"x";\n' * 900_000,
+        9,
+    ),
+    "pattern": ("pattern", _PATTERN + f"10:05 | ada | {BOMB}\n".encode(), 4),
+    "pattern, many lines": (
+        "pattern:{time} | {speaker} | {text}",
+        _PATTERN + b"more and more\n" * 400_000,
+        322_642,
+    ),
 }
 """What it is -> format, content, the line or message that is too long."""
 
@@ -89,6 +130,21 @@ def test_much_beside_the_messages_is_no_long_message(tmp_path: Path) -> None:
     path = write(tmp_path, {"result.json": json.dumps(account).encode()})
     assert path.stat().st_size > MAX_MESSAGE
     assert [message.text for message in read_messages(path, format="telegram")] == ["hi"]
+
+
+def test_many_messages_are_no_long_message(tmp_path: Path) -> None:
+    """The title of a chat stands behind them."""
+    count = MAX_MESSAGE // 100
+    messages = [facebook_message(number, "ada", "hi") for number in range(count)]
+    path = write(tmp_path, {"message_1.json": facebook(messages)})
+    assert path.stat().st_size > MAX_MESSAGE
+    assert sum(message.channel == "Rowing club" for message in read_messages(path)) == count
+    path = write(
+        tmp_path, {"chat.txt": _PATTERN * 2 + (_PATTERN + b"and so on and on\n") * (MAX_MESSAGE // 60)}
+    )
+    assert path.stat().st_size > MAX_MESSAGE
+    told = "pattern:{time} | {speaker} | {text}"
+    assert sum(1 for _ in read_messages(path, format=told)) == 3 * (MAX_MESSAGE // 60 + 2)
 
 
 def peak(run: Callable[[], object]) -> int:
@@ -166,7 +222,7 @@ class TestParts:
     def test_messages_are_not_cut(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(readers, "_MAX_RECORDS", 3)
         path = write(tmp_path, {"chat.txt": f"{_DAY}one\ntwo\nthree\nfour\nfive\n{_DAY}six\n".encode()})
-        assert [[message.text for message in chat] for chat in read_conversations(path)] == [
+        assert [[message.text for message in chat] for chat in read_conversations(path, days=True)] == [
             ["one\ntwo\nthree\nfour\nfive"],
             ["six"],
         ]

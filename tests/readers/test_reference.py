@@ -46,7 +46,7 @@ def test_samples_keep_candidates_and_labels(tmp_path: Path) -> None:
 def test_documents_end_at_empty_lines_and_names(tmp_path: Path) -> None:
     path = tmp_path / "dev.cand-2"
     path.write_text(LINES + "# #room\n10:03\tada\t-\tbye\t-\t-\n")
-    chats = list(read_conversations(path))
+    chats = list(read_conversations(path, days=True))
     assert [(chat.name, len(chat)) for chat in chats] == [
         ("dev.cand-2", 2),
         ("dev.cand-2 line 3", 1),

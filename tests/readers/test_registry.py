@@ -204,3 +204,8 @@ def test_the_heads_of_many_files_are_not_kept(tmp_path: Path) -> None:
     for log in logs:
         assert isinstance(log.source, Source)
         assert not {"head", "head_lines"} & set(vars(log.source))
+
+
+def test_every_format_is_in_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs/exports.md").read_text()
+    assert [name for name in READERS if f"| `{name}` |" not in guide] == []

@@ -62,6 +62,26 @@ def test_markup_becomes_text(text: str, readable: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("<@U1> :tada: congrats", ":tada: congrats"),
+        ("<@U1>:tada: congrats", ":tada: congrats"),
+        ("<@U1> :) nice", ":) nice"),
+        ("<@U1> :+1:", ":+1:"),
+        ("<@U1>: done", "done"),
+        ("<@U1>:done", "done"),
+        ("<@U1> : done", "done"),
+        ("<@U1>, done", "done"),
+        ("<@U1>:", "@ada:"),
+    ],
+)
+def test_what_comes_after_a_mention(text: str, rest: str, tmp_path: Path) -> None:
+    path = write(tmp_path, slack({"general/2024-05-31": [slack_message(ts(0), "U2", text)]}))
+    message = next(read_messages(path))
+    assert (message.addressee, message.text) == ("ada", rest)
+
+
+@pytest.mark.parametrize(
     ("more", "kind", "speaker"),
     [
         ({"subtype": "thread_broadcast"}, Kind.MESSAGE, "ada"),
@@ -93,7 +113,7 @@ def test_documents_are_days_of_channels(tmp_path: Path) -> None:
         "general/2024-06-01": [slack_message(ts(1), "U2", "two", thread_ts=ts(0))],
         "random/2024-05-31": [slack_message(ts(2), "U2", "three", thread_ts=ts(0))],
     }
-    chats = list(read_conversations(write(tmp_path / "acme", slack(days))))
+    chats = list(read_conversations(write(tmp_path / "acme", slack(days)), days=True))
     assert [chat.name for chat in chats] == [
         "acme general 2024-05-31",
         "acme general 2024-06-01",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -11,7 +11,8 @@ from towhom.chat import Kind, Message
 from towhom.errors import LogError
 from towhom.readers.telegram import Telegram
 
-TIME = datetime(2024, 5, 31, 14, 0)
+TIME = datetime(2024, 5, 31, 14, 0, tzinfo=timezone(timedelta(hours=2)))
+BARE = TIME.replace(tzinfo=None)
 CLUB = "Rowing club"
 
 
@@ -54,12 +55,43 @@ def test_what_nobody_said(reading: Reading) -> None:
     ]
     messages, report = reading(telegram(export))
     assert messages == [
-        Message("Ada", "invite_members", None, TIME, "1", kind=Kind.SYSTEM, channel=CLUB),
-        Message("user7", "service", None, TIME, "1", kind=Kind.SYSTEM, channel=CLUB),
+        Message("Ada", "invite_members", None, BARE, "1", kind=Kind.SYSTEM, channel=CLUB),
+        Message("user7", "service", None, BARE, "1", kind=Kind.SYSTEM, channel=CLUB),
         Message("", "unsupported", None, None, "2", kind=Kind.SYSTEM, channel=CLUB),
         Message("Ada", "", None, TIME, "3", kind=Kind.SYSTEM, channel=CLUB),
     ]
     assert report.kinds == {Kind.SYSTEM: 4}
+
+
+def test_only_seconds_since_1970(reading: Reading) -> None:
+    """Exports that other programs have written anew have lost the date, the type of the chat, or its id."""
+    bare = [
+        {"type": "message", "date_unixtime": "1717156800", "from": "Ada", "text": "hi"},
+        {
+            "type": "message",
+            "date_unixtime": 1717243200,
+            "from": "Bob",
+            "text": [{"type": "bold", "text": "yo"}],
+        },
+        {"type": "message", "date_unixtime": "soon", "from": "Bob", "text": "?"},
+    ]
+    day = datetime(2024, 5, 31, 12, 0, tzinfo=UTC)
+    for export, room in (
+        ({"messages": bare}, None),
+        ({"name": CLUB, "messages": bare}, CLUB),
+        ({"chats": {"list": [{"name": CLUB, "messages": bare}]}}, CLUB),
+    ):
+        messages, report = reading(json.dumps(export))
+        assert messages == [
+            Message("Ada", "hi", time=day, channel=room),
+            Message("Bob", "yo", time=day + timedelta(days=1), channel=room),
+        ]
+        assert report.malformed == 1
+
+
+def test_a_time_in_utc_that_fits_no_zone(reading: Reading) -> None:
+    messages, _ = reading(telegram([telegram_message(1, "Ada", "hi", date_unixtime="1717156801")]))
+    assert messages[0].time == BARE
 
 
 def test_an_account(reading: Reading) -> None:

@@ -124,3 +124,19 @@ def test_the_archive_of_a_phone(reading: Reading) -> None:
     messages, report = reading(zipped({"_chat.txt": chat, "photo.jpg": b"\0\1"}), name="chat.zip")
     assert messages == [Message("Ada", "hi", time=TIME)]
     assert report.skipped_files == ["chat.zip/photo.jpg: this is a binary file, not a chat log"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2024. 5. 31. 오후 2:05 - Ada: hi",
+        "2024/5/31 下午2:05 - Ada: hi",
+        "31.5.2024 klo 14.05 - Ada: hi",
+        "31/5/2024، 2:05 م - Ada: hi",
+        "\u200f٣١/٥/٢٠٢٤، ٢:٠٥ م - Ada: hi",
+        "[31/05/24, 2:05:00\u202fp. m.] Ada: hi",
+    ],
+)
+def test_phones_in_other_languages(line: str, reading: Reading) -> None:
+    messages, _ = reading(f"{line}\n" * 3)
+    assert messages == [Message("Ada", "hi", time=datetime(2024, 5, 31, 14, 5))] * 3

@@ -16,7 +16,7 @@ import re
 import zipfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain, groupby
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import Any
 from towhom.chat import Conversation, Kind, Message
 from towhom.errors import LogError
 from towhom.hearing.protocol import resolve_addressees
+from towhom.places import Place, is_address
 from towhom.readers.base import (
     Folder,
     Reader,
@@ -35,16 +36,23 @@ from towhom.readers.base import (
     standard_input,
     stream_source,
 )
+from towhom.readers.identity import Located, locate_messages, named
+from towhom.readers.remote import remote_folder, remote_source
 
 __all__ = [
     "READERS",
     "Document",
+    "Located",
     "Log",
     "Reader",
     "Report",
     "find_logs",
+    "is_export",
+    "locate",
+    "locate_messages",
     "read_conversations",
     "read_messages",
+    "read_rooms",
     "reader_class",
 ]
 
@@ -55,9 +63,23 @@ READERS = {
     "discord": "towhom.readers.discord:Discord",
     "telegram": "towhom.readers.telegram:Telegram",
     "matrix": "towhom.readers.matrix:Matrix",
+    "facebook": "towhom.readers.facebook:Facebook",
+    "google-chat": "towhom.readers.google_chat:GoogleChat",
+    "zulip": "towhom.readers.zulip:Zulip",
+    "mattermost": "towhom.readers.mattermost:Mattermost",
+    "rocketchat": "towhom.readers.rocketchat:RocketChat",
+    "teams": "towhom.readers.teams:Teams",
+    "gitter": "towhom.readers.gitter:Gitter",
+    "signal": "towhom.readers.signal:Signal",
+    "discord-package": "towhom.readers.discord_package:DiscordPackage",
+    "whisper": "towhom.readers.whisper:Whisper",
+    "subtitles": "towhom.readers.subtitles:Subtitles",
+    "xmpp": "towhom.readers.xmpp:Xmpp",
     "reference": "towhom.readers.reference:Reference",
     "irc": "towhom.readers.irc:Irc",
     "whatsapp": "towhom.readers.whatsapp:WhatsApp",
+    "table": "towhom.readers.table:Table",
+    "pattern": "towhom.readers.pattern:Pattern",
 }
 """Format name -> where its reader is; imported on first use."""
 
@@ -86,16 +108,31 @@ class Document:
 
 @dataclass(frozen=True)
 class Log:
-    """A source and the reader for it."""
+    """A source and the reader for it.
+
+    Args:
+        source: What is read.
+        reader: What understands it.
+        folder: The folder or archive that it was found in, with others.
+    """
 
     source: Source | Folder
     reader: Reader
+    folder: str | None = None
 
     def messages(self, report: Report) -> Iterator[Message]:
         """Lines of every kind, one at a time, whatever the size of the log."""
         with closing(self._cut(report)) as documents:
             for _, records in documents:
                 yield from self.reader.parse(records, report, self.source.name)
+
+    def files(self, report: Report) -> Generator[tuple[str, Iterator[Message]], None, None]:
+        """Lines of every kind with the name of their file, some at a time, in order."""
+        name, place = self.source.name, self.reader.place
+        with closing(self._cut(report)) as documents:
+            for _, records in documents:
+                for file, part in groupby(records, lambda record: place(record[1], name)):
+                    yield file, self.reader.parse(part, report, name)
 
     def documents(self, report: Report) -> Generator[Document, None, None]:
         """The log cut into documents: a channel's days, where the log says the day; else the file.
@@ -150,11 +187,12 @@ def _size(value: Any) -> int:
 
 
 def reader_class(name: str) -> type[Reader]:
-    """The reader of a format.
+    """The reader of a format, which may have options behind a colon.
 
     Raises:
         LogError: There is no such format.
     """
+    name = name.partition(":")[0]
     if name not in READERS:
         raise LogError(f"there is no format of this name; known are {', '.join(READERS)}", file=name)
     module, _, attribute = READERS[name].partition(":")
@@ -166,9 +204,10 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
     """The logs at some paths: one for a file or an export, several for a folder or a zip archive of logs.
 
     Args:
-        paths: Files, folders, zip archives, or "-" for standard input.
-        format: A name from `READERS`; found by looking at the file if None.
-        report: Where to count the files of a folder that are no logs.
+        paths: Files, folders, zip archives, addresses (`s3://bucket/chat.jsonl`), or "-" for standard input.
+        format: A name from `READERS`; found by looking at the file if None. A table's columns and a text's
+            pattern can be told after a colon: "table:speaker=from,text=body", "pattern:{speaker}: {text}".
+        report: Where to count the files of a folder that are no logs, and what readers assume.
 
     Raises:
         LogError: Something there cannot be read; the message names the file and what was tried.
@@ -176,7 +215,13 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
     report = Report() if report is None else report
     logs: list[Log] = []
     files: list[Source] = []
-    for path in map(Path, paths):
+    addresses = [Place(str(path)) for path in paths if is_address(str(path))]
+    for place in addresses:
+        if place.is_folder():
+            logs += _logs_in(remote_folder(place), format, report)
+        else:
+            files.append(remote_source(place))
+    for path in (Path(path) for path in paths if not is_address(str(path))):
         if str(path) == "-":
             files.append(standard_input())
         elif not path.exists():
@@ -185,7 +230,13 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
             logs += _logs_in(Folder.of(path), format, report)
         else:
             files.append(file_source(path) if path.is_file() else _pipe(path))
-    return logs + [_log(source, format) for source in _joined(files)]
+    return logs + [_log(source, format, report) for source in _joined(files)]
+
+
+def is_export(place: Place, format: str | None) -> bool:
+    """Whether a folder is one export, whose files belong together."""
+    folder = Folder.of(place.path) if place.local else remote_folder(place)
+    return _fitting(folder, format) is not None
 
 
 def _logs_in(folder: Folder, format: str | None, report: Report) -> list[Log]:
@@ -196,7 +247,7 @@ def _logs_in(folder: Folder, format: str | None, report: Report) -> list[Log]:
     logs = []
     for source in _joined(folder.files):
         try:
-            logs.append(_log(source, format))
+            logs.append(replace(_log(source, format, report), folder=folder.name))
         except LogError as error:
             report.skipped_files.append(str(error))
     if not logs:
@@ -219,6 +270,56 @@ def read_messages(
     return chain.from_iterable(log.messages(report) for log in logs)
 
 
+def locate(*paths: str | Path, format: str | None = None, report: Report | None = None) -> Iterator[Located]:
+    """Every line of some logs as it comes, with what names it in all outputs: id, room, day, file.
+
+    Args:
+        paths: Files, folders, zip archives, or "-" for standard input.
+        format: A name from `READERS`; found by looking at the file if None.
+        report: Counts what was read, what was left out and why; strict if it is.
+    """
+    report = Report() if report is None else report
+    exports = [(Path(path).name, find_logs(path, format=format, report=report)) for path in paths]
+    return named(exports, report)
+
+
+def read_rooms(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    report: Report | None = None,
+    kinds: Iterable[Kind] = (Kind.MESSAGE,),
+    ignore_case: bool = False,
+    follow_renames: bool = False,
+) -> Iterator[tuple[str, list[Located]]]:
+    """The rooms of a log, whatever days and files they are in: their names, and their messages.
+
+    See `read_conversations`. A room of more messages than fit into memory comes in parts.
+    """
+    kept = set(kinds)
+    rooms: dict[str, list[Located]] = {}
+    count = size = 0
+
+    def take(room: str) -> tuple[str, list[Located]]:
+        lines = rooms.pop(room)
+        messages = resolve_addressees(
+            (each.message for each in lines), ignore_case=ignore_case, follow_renames=follow_renames
+        )
+        pairs = zip(lines, messages, strict=True)
+        return room, [replace(each, message=said) for each, said in pairs if said.kind in kept]
+
+    for located in locate(path, format=format, report=report):
+        rooms.setdefault(located.room, []).append(located)
+        count += 1
+        size += len(located.message.text)
+        if count >= _MAX_RECORDS or size >= _MAX_SIZE:
+            largest = max(rooms, key=lambda room: len(rooms[room]))
+            count -= len(rooms[largest])
+            size -= sum(len(each.message.text) for each in rooms[largest])
+            yield take(largest)
+    yield from (take(room) for room in list(rooms))
+
+
 def read_conversations(
     path: str | Path,
     *,
@@ -227,8 +328,9 @@ def read_conversations(
     kinds: Iterable[Kind] = (Kind.MESSAGE,),
     ignore_case: bool = False,
     follow_renames: bool = False,
+    days: bool = False,
 ) -> Iterator[Conversation]:
-    """The conversations of a log, a day of a channel each, with their addressees.
+    """The conversations of a log, a room each, with their addressees.
 
     Args:
         path: A file, a folder, a zip archive, or "-" for standard input.
@@ -237,9 +339,19 @@ def read_conversations(
         kinds: Which lines to keep.
         ignore_case: Whether names in front of a text count in any case.
         follow_renames: Whether a speaker who changes their name stays one speaker.
+        days: Whether each day of a room is a conversation of its own, as in the paper's protocol.
     """
     report = Report() if report is None else report
-    kept = set(kinds)
+    kept = tuple(kinds)
+    if not days:
+        rooms = read_rooms(
+            path, format=format, report=report, kinds=kept, ignore_case=ignore_case,
+            follow_renames=follow_renames,
+        )  # fmt: skip
+        for room, lines in rooms:
+            if lines:
+                yield Conversation(tuple(each.message for each in lines), room)
+        return
     for log in find_logs(path, format=format, report=report):
         with closing(log.documents(report)) as documents:
             for document in documents:
@@ -273,16 +385,25 @@ def _fitting(source: Source | Folder, format: str | None) -> type[Reader] | None
     return next((cls for cls in map(reader_class, names) if cls.sniff(source)), None)
 
 
-def _log(source: Source, format: str | None) -> Log:
+def _log(source: Source, format: str | None, report: Report) -> Log:
     try:
         source.check()
         # A format that the user names is taken at their word: the sniffing is for those who name none.
         cls = _fitting(source, None) if format is None else reader_class(format)
         if cls is None:
             tried = ", ".join(READERS)
-            reason = f"no log in a known format; tried {tried}. If it is one of these, name it (--format)"
+            reason = (
+                f"no log in a known format; tried {tried}. If it is one of these, name it (--format); "
+                "if its lines have a pattern of their own, tell it "
+                "(--pattern '[{time}] <{speaker}> {text}'); "
+                "if it is a table, name its columns (--columns speaker=NAME,text=NAME)"
+            )
             raise LogError(reason, file=source.name)
-        return Log(source, cls.configure(source))
+        _, _, options = (format or "").partition(":")
+        reader = cls.from_options(source, options) if options else cls.configure(source)
+        if reader.assumption:
+            report.assumptions.append(f"{source.name}: {reader.assumption}")
+        return Log(source, reader)
     finally:
         source.forget_head()
 

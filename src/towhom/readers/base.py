@@ -26,6 +26,14 @@ HEAD_BYTES = 1 << 16
 MAX_MESSAGE = 4 << 20
 """Bytes of a line, or of a message in JSON. No platform takes messages of more than 64 kB; the rest is for
 what exports put beside them. What is longer is no chat, and gets no memory."""
+PARQUET = b"PAR1"
+"""The first bytes of a table in Parquet, the one binary format that is read."""
+_WIDE_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _MAX_FILES = 1_000_000
 """Of a zip archive."""
 _SHOWN_PROBLEMS = 20
@@ -49,6 +57,8 @@ class Report:
     """The first few malformed lines: file, line, reason."""
     skipped_files: list[str] = field(default_factory=list)
     """Files of a folder that are no log in a known format."""
+    assumptions: list[str] = field(default_factory=list)
+    """What readers took for granted about a file, and how sure that is: the file, then what."""
 
     def skip(self, reason: str, *, file: str, record: int) -> None:
         """Count a malformed line (or stop at it, if strict)."""
@@ -66,7 +76,7 @@ class Report:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
             self.redecoded += 1
-            return raw.decode("cp1252", errors="replace")
+            return decode(raw)
 
     def add(self, other: Report) -> None:
         """Take over the counts of another report, of another part of the same reading."""
@@ -75,6 +85,15 @@ class Report:
         self.redecoded += other.redecoded
         self.problems = (self.problems + other.problems)[:_SHOWN_PROBLEMS]
         self.skipped_files += other.skipped_files
+        self.assumptions += other.assumptions
+
+
+def decode(raw: bytes) -> str:
+    """Text of a line: UTF-8, else Windows-1252."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", errors="replace")
 
 
 class Source:
@@ -145,19 +164,24 @@ class Source:
                 raise self.damaged(error) from error
 
     @cached_property
+    def head_text(self) -> bytes:
+        """The head as UTF-8, without a byte order mark."""
+        encoding = wide_encoding(self.head)
+        if encoding is None:
+            return self.head.removeprefix(codecs.BOM_UTF8)
+        return self.head.decode(encoding, errors="replace").removeprefix("\ufeff").encode()
+
+    @cached_property
     def head_lines(self) -> list[bytes]:
         """The first lines that hold something, at most 200; a last line that was cut off is left out."""
-        head = self.head
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            head = head.decode("utf-16", errors="replace").encode()
-        lines = head.removeprefix(codecs.BOM_UTF8).split(b"\n")
+        lines = self.head_text.split(b"\n")
         if len(self.head) >= HEAD_BYTES and len(lines) > 1:
             lines.pop()
         return [line.rstrip(b"\r") for line in lines if line.strip()][:200]
 
     def forget_head(self) -> None:
         """Free the memory that the head took, once the format is known: there may be thousands of files."""
-        for name in ("head", "head_lines"):
+        for name in ("head", "head_text", "head_lines"):
             self.__dict__.pop(name, None)
 
     def lines(self) -> Iterator[Record]:
@@ -199,26 +223,72 @@ class Source:
         head = self.head
         if not head.strip():
             raise LogError("the file is empty", file=self.name)
-        utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        if b"\0" in head and not utf16:
+        if b"\0" in head and wide_encoding(head) is None and not head.startswith(PARQUET):
             raise LogError("this is a binary file, not a chat log", file=self.name)
 
 
-def _as_utf8(stream: BinaryIO) -> Iterable[bytes]:
-    """Lines without a byte order mark; UTF-16, which some phones export, as UTF-8."""
-    start = stream.peek(3)[:3] if isinstance(stream, io.BufferedReader) else b""
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _from_utf16(stream)
-    if start == codecs.BOM_UTF8:
+def wide_encoding(head: bytes) -> str | None:
+    """UTF-16 or UTF-32, if a text is in one of them: by its mark or, without one, by its many zeros."""
+    for mark, encoding in _WIDE_MARKS:
+        if head.startswith(mark):
+            return encoding
+    sample = head[: len(head) // 2 * 2][:1000]
+    zeros = sample[::2].count(0), sample[1::2].count(0)
+    if len(sample) < 8 or max(zeros) * 5 < len(sample) * 2 or min(zeros) * 20 > len(sample):
+        return None
+    return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+
+
+def utf8_stream(stream: BinaryIO) -> BinaryIO:
+    """A text as UTF-8 without a byte order mark, whatever it was in: some phones and shells write UTF-16."""
+    if not isinstance(stream, io.BufferedReader):
+        stream = io.BufferedReader(stream)  # type: ignore[type-var]
+    start = stream.peek(1000)[:1000]
+    encoding = wide_encoding(start)
+    if encoding is not None:
+        return io.BufferedReader(_Recoded(stream, encoding), HEAD_BYTES)
+    if start.startswith(codecs.BOM_UTF8):
         stream.read(3)
+    return stream
+
+
+class _Recoded(io.RawIOBase):
+    """A stream in another encoding, as UTF-8."""
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder(encoding)(errors="replace").decode
+        self._left = b""
+        self._started = False
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """What is left of the last piece, or the next one."""
+        while not self._left:
+            piece = self._stream.read(HEAD_BYTES)
+            text = self._decode(piece, final=not piece)
+            if text and not self._started:
+                self._started, text = True, text.removeprefix("\ufeff")
+            self._left = text.encode("utf-8", errors="replace")
+            if not piece:
+                break
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+    def close(self) -> None:
+        """Close the stream."""
+        super().close()
+        self._stream.close()
+
+
+def _as_utf8(stream: BinaryIO) -> Iterable[bytes]:
+    """Lines without a byte order mark, in UTF-8."""
     # One byte more than a line may have: a line that is too long is seen, and never in memory as a whole.
-    return iter(partial(stream.readline, MAX_MESSAGE + 1), b"")
-
-
-def _from_utf16(stream: BinaryIO) -> Iterator[bytes]:
-    with io.TextIOWrapper(stream, "utf-16", errors="replace", newline="\n") as text:
-        for line in iter(partial(text.readline, MAX_MESSAGE + 1), ""):
-            yield line.encode()
+    return iter(partial(utf8_stream(stream).readline, MAX_MESSAGE + 1), b"")
 
 
 @dataclass(frozen=True)
@@ -266,6 +336,15 @@ class Folder:
     def position(self) -> int:
         """How many of them have been read, roughly."""
         return sum(file.position for file in self.files if file.opened)
+
+    @cached_property
+    def by_name(self) -> dict[str, Source]:
+        """The files, by their names."""
+        return {file.name: file for file in self.files}
+
+    def beside(self, source: Source, name: str) -> Source | None:
+        """The file of a name in the same folder as another."""
+        return self.by_name.get(f"{source.name.rpartition('/')[0]}/{name}")
 
     def inner(self, source: Source) -> str:
         """A file's path inside the folder."""
@@ -366,6 +445,20 @@ class Reader(ABC):
         """A reader for this source, with what can be learned from its beginning."""
         return cls()
 
+    @classmethod
+    def from_options(cls, source: Source | Folder, options: str) -> Self:
+        """A reader for this source, set up as the user says.
+
+        Raises:
+            LogError: The format has nothing to set up, or not this.
+        """
+        raise LogError(f"the format {cls.name} takes no options, but {options!r} was given", file=source.name)
+
+    @property
+    def assumption(self) -> str | None:
+        """What the reader takes for granted about its source and is not sure of, if anything."""
+        return None
+
     @abstractmethod
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
         """The raw lines or JSON values of the source, one at a time."""
@@ -377,6 +470,10 @@ class Reader(ABC):
     def begins(self, record: Record) -> bool:
         """Whether a message begins with the record, and does not go on: there, a document can be cut."""
         return True
+
+    def place(self, value: Any, file: str) -> str:
+        """The file that a raw line or JSON value stood in: one of a folder's, or the log itself."""
+        return file
 
     @abstractmethod
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:

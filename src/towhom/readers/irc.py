@@ -1,4 +1,4 @@
-"""IRC logs: irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech, files with day marks, and without times.
+"""IRC logs: of a dozen clients, bots and servers, files with day marks, and without times.
 
 Each dialect is a regular expression whose group names say what a line is. A new dialect is one more entry
 in `DIALECTS`.
@@ -10,14 +10,24 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Self
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Reader, Record, Report, Source
+from towhom.readers.clock import UNDATED, Clock
+from towhom.readers.times import month_number, parse_time
 
-_CLOCK = r"(?P<h>\d\d):(?P<m>\d\d)(?::(?P<s>\d\d))?"
+_CLOCK = (
+    r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:\.\d{1,9})?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?(?P<zone>Z| ?[+-]\d\d:?\d\d)?"
+)
 _NICK = r"[^\s<>]"
+_SAYS = r"<(?P<nick>[^>]+)>(?:[ \t](?P<text>.*))?"
+_DOES = rf" ?(?:\*|•|-\*-)[ \t](?P<actor>{_NICK}+)(?: (?P<action>.*))?"
+_NOTES = r"-(?P<notifier>[^\s:]+?)(?::[^\s]*)?-[ \t]?(?P<notice>.*)"
+_ARROW = r"(?:--+>?|<--?|<->|->|=!=|[→←⇐⇒⇄↔—–])[ \t]"
+_DAY_NAME = r"\w{2,4}\.? \w{3,4}\.? +\d{1,2}"
 
 
 @dataclass(frozen=True)
@@ -25,38 +35,100 @@ class Dialect:
     """How one kind of client writes its log.
 
     Args:
-        line: Matches every well-formed line. Groups: `h`, `m`, `s` and `date` for the time; `nick` and
-            `text` for a message; `actor` and `action`; `notifier` and `notice`; `system`; `day`.
+        line: Matches every well-formed line. Groups: `h`, `m`, `s`, `half`, `zone` and `date` (or `month`,
+            `dd` and `year`, or `epoch`) for the time; `nick` and `text` for a message; `actor` and `action`;
+            `notifier` and `notice`; `system`; `day`.
         day: Matches a line that begins a new day, cheaply, on bytes; its groups tell days apart.
+        sign: Matches lines that no other dialect has: where there are some, it is this one.
+        stars: Whether a star stands before what the server says, too: `* Joins: nick`.
     """
 
     line: re.Pattern[str]
     day: re.Pattern[bytes]
+    sign: re.Pattern[str] = re.compile(r"(?!)")
+    stars: bool = False
 
+
+_BRACKET = rf"\[(?:(?P<date>\d{{4}}-\d\d-\d\d),?[ T])?{_CLOCK}\] ?"
+_EGGDROP = (
+    r"(?:Nick change: |Topic changed on |[#&]\S+: |\S+ \(\S+\) (?:joined|left|got|has) |\S+ kicked from )"
+)
 
 DIALECTS = {
-    # [10:26] <nick> text     irclogs.ubuntu.com, day-marked files; with seconds ZNC, energymech
+    # [10:26] <nick> text     irclogs.ubuntu.com, day marks; with seconds ZNC, energymech, Quassel, Textual
     # [10:26]  * nick waves   [10:26] -nick:#room- notice   === nick has joined   [10:26:01] *** Joins: nick
+    # [10:26] --> nick has joined   [10:26] -*- nick waves   [2024-05-31T10:26:00-0400] • nick: waves
+    # [10:26] nick (u@h) joined #room.   [10:26] Action: nick waves   [00:00] --- Fri May 31 2024     Eggdrop
     "bracket": Dialect(
         line=re.compile(
-            rf"\[(?:(?P<date>\d{{4}}-\d\d-\d\d)[ T])?{_CLOCK}\] ?"
-            r"(?:<(?P<nick>[^>]+)>(?: (?P<text>.*))?"
+            rf"{_BRACKET}(?:{_SAYS}"
             r"|\*\*\* ?(?P<system>.*)"
-            rf"| ?\* (?P<actor>{_NICK}+)(?: (?P<action>.*))?"
-            r"|-(?P<notifier>[^\s:]+?)(?::[^\s]*)?- ?(?P<notice>.*))$"
+            rf"|{_DOES}"
+            r"|Action: (?P<actor2>\S+) (?P<action2>.*)"
+            rf"|--- (?P<day2>{_DAY_NAME} \d{{4}})"
+            rf"|(?P<system3>{_EGGDROP}.*)"
+            rf"|{_ARROW}(?P<system4>.*)"
+            rf"|{_NOTES})$"
             r"|===+ (?P<system2>.*)$"
             r"|# (?P<day>\d{8}|\d{4}-\d\d-\d\d)$"
         ),
-        day=re.compile(rb"(?:# |\[)(\d{8}|\d{4}-\d\d-\d\d)(?:$|[ T])"),
+        day=re.compile(
+            rb"(?:# |\[)(\d{8}|\d{4}-\d\d-\d\d)(?:$|,?[ T])|\[[\d:]+\] --- \w{3} (\w{3} +\d{1,2} \d{4})$"
+        ),
+    ),
+    # [10:26] <nick> text   [10:26] * nick waves   [10:26] * Joins: nick (u@h)   Session Start: Fri May 31 ...
+    "mirc": Dialect(
+        line=re.compile(
+            rf"(?:[\[(]{_CLOCK}[\])]|(?P<date>(?!)))[ \t]?"
+            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_DOES}|{_NOTES})$"
+            r"|Session (?:Start|Time): (?P<day>.+)$"
+            r"|(?P<system2>Session (?:Ident|Close).*)$"
+        ),
+        day=re.compile(rb"Session (?:Start|Time): \w+ (\w+ +\d+) (?:[\d:]+ )?(\d{4})"),
+        sign=re.compile(
+            r"Session (?:Start|Ident|Close|Time): |[\[(][\d:apm ]+[\])] \* (?:Joins|Parts|Quits): "
+        ),
+        stars=True,
+    ),
+    # May 31 10:26:00 <nick>	text   **** BEGIN LOGGING AT Fri May 31 ...                   HexChat, XChat
+    # [14 Jan 10:26] <nick!u@h> text   [14 Jan 10:26] --> nick (u@h) joined              dircproxy
+    # [Fri May 31 2024] [10:26:00] <nick> text                                           Konversation
+    "month": Dialect(
+        line=re.compile(
+            r"(?:(?P<year>\d{1,4}) )?\[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?"
+            r"(?:(?P<month>[^\W\d_]{3,4})\.? +(?P<dd>\d{1,2})|(?P<dd2>\d{1,2}) (?P<month2>[^\W\d_]{3,4})\.?)"
+            rf"(?: (?P<year2>\d{{4}}))?(?:,? |\] \[){_CLOCK}(?P<date>(?!))?\]?[ \t]"
+            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system3>.*)|{_DOES}|{_NOTES})$"
+            r"|(?:\d{1,4} )?\*\*\*\* (?P<system2>.*)$"
+        ),
+        day=re.compile(
+            rb"(?=(?P<year>\d{1,4}))\d{1,4} \[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?"
+            rb"(?P<day>\w{3,4}\.? +\d{1,2}|\d{1,2} \w{3,4}\.?)(?: \d{4})?[\],]? "
+            rb"|\d{1,4} \*\*\*\* .{1,60}? (?P<begun>\w{3,4}\.? +\d{1,2} [\d:]{8} \d{4})$"
+        ),
+        sign=re.compile(r"\*\*\*\* (?:BEGIN|ENDING) LOGGING AT "),
+        stars=True,
+    ),
+    # @1142892384 <nick!u@h> text      dircproxy, too
+    "seconds": Dialect(
+        line=re.compile(
+            r"[@\[]?(?P<epoch>\d{9,10})\]?[ \t]"
+            r"(?P<date>(?!))?(?:(?P<h>(?!))(?P<m>.)(?P<s>.)(?P<half>.)(?P<zone>.))?"
+            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system2>.*)|{_DOES}|{_NOTES})$"
+        ),
+        day=re.compile(rb"(?!)"),
+        stars=True,
     ),
     # 10:26 <@nick> text   10:26  * nick waves   10:26 -!- nick [u@h] has joined #room   --- Day changed ...
+    # 2024-05-31T10:26:00  <nick> text   2024-05-31T10:26:00  *** nick has joined #room     Limnoria, Supybot
     "irssi": Dialect(
         line=re.compile(
-            rf"(?:(?P<date>\d{{4}}-\d\d-\d\d)[ T])?{_CLOCK} ?"
-            r"(?:<(?P<nick>[^>]+)>(?: (?P<text>.*))?"
-            r"|-!- ?(?P<system>.*)"
-            rf"| ?\* (?P<actor>{_NICK}+)(?: (?P<action>.*))?"
-            r"|-(?P<notifier>[^\s:]+?)(?::[^\s]*)?- ?(?P<notice>.*))$"
+            rf"(?:(?P<date>\d{{4}}-\d\d-\d\d)[ T])?{_CLOCK} {{0,2}}"
+            rf"(?:{_SAYS}"
+            r"|(?:-!-|\*\*\*) ?(?P<system>.*)"
+            rf"|{_DOES}"
+            rf"|{_ARROW}(?P<system3>.*)"
+            rf"|{_NOTES})$"
             r"|--- (?:Log opened|Day changed) (?P<day>.+)$"
             r"|--- (?P<system2>.*)$"
         ),
@@ -78,8 +150,8 @@ DIALECTS = {
     # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, as from a window
     "untimed": Dialect(
         line=re.compile(
-            r"(?:(?P<date>.)(?P<h>.)(?P<m>.)(?P<s>.)(?!))?"  # which is never there
-            r"(?:<(?P<nick>[^\s<>/=\"]+|[ @+%&~][^\s<>/=\"]+)> (?P<text>.*)"
+            r"(?:(?P<date>.)(?P<h>.)(?P<m>.)(?P<s>.)(?P<half>.)(?P<zone>.)(?!))?"  # which is never there
+            r"(?:<(?P<nick>[^\s<>/=\"]+|[ @+%&~][^\s<>/=\"]+)>[ \t](?P<text>.*)"
             r"|(?:\*\*\*|-!-|===+) (?P<system>.*)"
             rf"| ?\* (?P<actor>{_NICK}+)(?: (?P<action>.*))?)$"
         ),
@@ -93,26 +165,44 @@ _RENAME = re.compile(
     r"(?:\S+ )?(?P<old>\S+) (?:\[\S*\] |\(\S*\) )?is now known as (?P<new>\S+)$"
     r"|Nick change: (?P<old2>\S+) -> (?P<new2>\S+)$"
 )
+# After a star, what the server says and nobody does.
+_BY_SERVER = re.compile(
+    r"(?:Joins|Parts|Quits|Set by|Topic is|Now talking (?:in|on)|Disconnected|Rejoined|Attempting to"
+    r"|You (?:were|have|are)"
+    r"|Retrieving|Looking up|Connect(?:ed|ing)|Users on|End of|Channel|Can't|Closing|Loaded|Dns|Discovered)\b"
+    r"|\S+ (?:[(\[]\S*[)\]] )?(?:has (?:joined|left|quit|kicked|changed the topic)\b"
+    r"|sets mode|was kicked|changes topic"
+    r"|is now known as|gives (?:voice|channel)|removes (?:voice|channel)|sets (?:ban|channel|mode))"
+)
+_SECONDS = re.compile(rb"[@\[]?([0-9]{9,10})\]?[ \t]")
+_BEGIN = re.compile(rb"\*\*\*\* .{1,60} (\d{4})$")
+_MONTH_OF = re.compile(rb"\[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?(?:\d{1,2} )?([A-Za-z]{3})")
+_WITHOUT_YEAR = 4
+"""The year of a log that never says it: a leap year, so that there is a 29 February."""
+_IDENTIFIED = re.compile(r"[-+]")
 _DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 # Bold, colour, italics and so on, as IRC clients write them.
 _FORMATTING = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04[0-9a-fA-F]{0,6}|[\x02\x0f\x11\x16\x1d\x1e\x1f]")
-_DAY_FORMATS = ("%Y%m%d", "%Y-%m-%d", "%a %b %d %H:%M:%S %Y", "%a %b %d %Y")
-_UNDATED = date(1, 1, 1)
 
 
 class Irc(Reader):
     """IRC logs in any of the dialects above."""
 
     name = "irc"
-    title = "IRC log (irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech; # YYYYMMDD day marks; or no times)"
+    title = (
+        "IRC log (irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech, Limnoria, Supybot, dircproxy, mIRC, "
+        "HexChat, XChat, Eggdrop, Quassel, Textual, Konversation; # YYYYMMDD day marks; or no times)"
+    )
 
-    def __init__(self, dialect: str = "bracket", day: date = _UNDATED) -> None:
+    def __init__(self, dialect: str = "bracket", day: date = UNDATED, *, identified: bool = False) -> None:
         self.dialect = dialect
         self.day = day
+        self.identified = identified
+        """Whether a + or - before a text says that the server knows who wrote it."""
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """At least half of the first lines are of one dialect."""
+        """At least half of the first lines are of one dialect, and not only lines between messages."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         return max(_matches(source).values()) * 2 >= len(source.head_lines)
@@ -123,27 +213,59 @@ class Irc(Reader):
         if isinstance(source, Folder):
             return cls()
         matches = _matches(source)
+        dialect = max(matches, key=matches.__getitem__)
         found = _DATE_IN_NAME.search(source.name.replace("/", "-"))
-        day = _UNDATED
+        day = UNDATED
         if found:
             with suppress(ValueError):  # 20110231
                 day = date(int(found[1]), int(found[2]), int(found[3]))
-        return cls(max(matches, key=matches.__getitem__), day)
+        lines = map(DIALECTS[dialect].line.match, _head(source))
+        texts = [line["text"] for line in lines if line is not None and _host(line)]
+        marked = sum(_IDENTIFIED.match(text) is not None for text in texts)
+        return cls(dialect, day, identified=bool(texts) and marked * 2 > len(texts))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines."""
-        return source.lines() if isinstance(source, Source) else iter(())
+        """Lines; where they have the day but not the year, with the year in front."""
+        lines = source.lines() if isinstance(source, Source) else iter(())
+        return self._with_years(lines) if self.dialect == "month" else lines
+
+    def _with_years(self, lines: Iterator[Record]) -> Iterator[Record]:
+        year = self.day.year if self.day != UNDATED else _WITHOUT_YEAR
+        last = 0
+        for number, line in lines:
+            begin = _BEGIN.match(line)
+            if begin is not None:
+                year, last = int(begin[1]), 0
+            found = _MONTH_OF.match(line)
+            month = month_number(found[1].decode("utf-8", errors="replace")) if found else None
+            if month is not None:
+                year += last == 12 and month == 1
+                last = month
+            yield number, b"%d %s" % (year, line) if line.strip() else line
 
     def key(self, record: Record) -> str | None:
         """The day that the line begins, if it does."""
+        if self.dialect == "seconds":
+            seconds = _SECONDS.match(record[1])
+            return str(datetime.fromtimestamp(int(seconds[1]), UTC).date()) if seconds else None
         found = DIALECTS[self.dialect].day.match(record[1])
-        return " ".join(group.decode() for group in found.groups() if group) if found else None
+        if found is None:
+            return None
+        groups = found.groups() if self.dialect != "month" else found.group("day", "year", "begun")
+        day = " ".join(group.decode("utf-8", errors="replace") for group in groups if group)
+        if self.dialect == "month" and not found["begun"]:
+            day = f"{day[: -len(found['year'])]}{int(found['year']):04}"
+        if self.dialect == "irssi" or (day[:1].isdecimal() and self.dialect != "month"):
+            return day
+        time = parse_time(day)
+        return str(time.date()) if time else day
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
         """Lines of every kind, in order."""
         match = DIALECTS[self.dialect].line.match
         clock = Clock(self.day)
         kinds = report.kinds
+        time_at = _TIMES.get(self.dialect, _clock_time)
         for number, raw in records:
             text = report.decode(raw)
             if not text.isprintable():
@@ -155,102 +277,100 @@ class Irc(Reader):
                 continue
             last = found.lastgroup
             if last == "text":
-                time = clock.at(found["date"], found["h"], found["m"], found["s"])
                 kinds[Kind.MESSAGE] += 1
-                yield Message(found["nick"].lstrip(_MARKS).rstrip(), found["text"], time=time, line=number)
+                yield Message(
+                    _nick(found["nick"]), self._text(found), time=time_at(found, clock), line=number
+                )
                 continue
             message = self._other(last, found, clock, number)
             if message is not None:
                 kinds[message.kind] += 1
                 yield message
 
+    def _text(self, found: re.Match[str]) -> str:
+        text = found["text"]
+        return text[1:] if self.identified and _host(found) and text[:1] in ("+", "-") else text
+
     def _other(self, last: str | None, found: re.Match[str], clock: Clock, number: int) -> Message | None:
         """What is not a message."""
-        if last == "day":
-            if not clock.set_day(found["day"]):
-                return None
-            return Message("", found["day"], time=clock.midnight(), kind=Kind.DAY, line=number)
         groups = found.groupdict()
-        time = clock.at(groups["date"], groups["h"], groups["m"], groups["s"]) if groups["h"] else clock.last
-        if last in ("action", "actor"):
-            speaker = groups["actor"].lstrip(_MARKS)
-            return Message(speaker, groups["action"] or "", time=time, kind=Kind.ACTION, line=number)
+        if last in ("day", "day2"):
+            if not clock.set_day(groups[last]):
+                return None
+            return Message("", groups[last], time=clock.midnight(), kind=Kind.DAY, line=number)
+        time = _TIMES.get(self.dialect, _clock_time)(found, clock) or clock.last
+        if last in ("action", "actor", "action2"):
+            speaker, text = (
+                groups["actor"] or groups["actor2"],
+                groups["action"] or groups.get("action2") or "",
+            )
+            whole = f"{speaker} {text}"
+            if DIALECTS[self.dialect].stars and _BY_SERVER.match(whole):
+                return _system(whole, time, number)
+            speaker = _nick(speaker.removesuffix(":"))
+            return Message(speaker, text, time=time, kind=Kind.ACTION, line=number)
         if last == "notice":
             return Message(groups["notifier"], groups["notice"], time=time, kind=Kind.NOTICE, line=number)
         if last == "nick":  # somebody pressed enter on an empty line
             return Message("", found[0], time=time, kind=Kind.SYSTEM, line=number)
-        text = groups["system"] or groups.get("system2") or ""
-        renamed = _RENAME.match(text)
-        if renamed:
-            old, new = renamed["old"] or renamed["old2"], renamed["new"] or renamed["new2"]
-            return Message(old, new, time=time, kind=Kind.RENAME, line=number)
-        return Message("", text, time=time, kind=Kind.SYSTEM, line=number)
+        text = next((groups[name] for name in _SYSTEM if groups.get(name)), "")
+        return _system(text, time, number)
+
+
+_SYSTEM = ("system", "system2", "system3", "system4")
+
+
+def _system(text: str, time: datetime | None, number: int) -> Message:
+    """What the server or the client says; a change of name among it."""
+    renamed = _RENAME.match(text)
+    if renamed:
+        old, new = renamed["old"] or renamed["old2"], renamed["new"] or renamed["new2"]
+        return Message(old, new, time=time, kind=Kind.RENAME, line=number)
+    return Message("", text, time=time, kind=Kind.SYSTEM, line=number)
+
+
+def _nick(text: str) -> str:
+    """A nick without the marks before it, and without the address that some write behind it."""
+    nick = text.lstrip(_MARKS).rstrip()
+    return nick.partition("!")[0] if "!" in nick else nick
+
+
+def _host(found: re.Match[str]) -> bool:
+    """Whether a line is a message and has the address of who wrote it."""
+    return found.lastgroup == "text" and "!" in found["nick"]
+
+
+def _clock_time(found: re.Match[str], clock: Clock) -> datetime | None:
+    return clock.at(*found.group("date", "h", "m", "s", "zone", "half"))
+
+
+def _month_time(found: re.Match[str], clock: Clock) -> datetime | None:
+    """The time of a line with the name of a month."""
+    day, month = found["dd"] or found["dd2"], month_number(found["month"] or found["month2"] or "")
+    if day is None or month is None:
+        return None
+    date = f"{int(found['year2'] or found['year'] or _WITHOUT_YEAR):04}-{month:02}-{int(day):02}"
+    return clock.at(date, *found.group("h", "m", "s", "zone", "half"))
+
+
+def _seconds_time(found: re.Match[str], clock: Clock) -> datetime | None:
+    clock.last = datetime.fromtimestamp(int(found["epoch"]), UTC)
+    return clock.last
+
+
+_TIMES = {"month": _month_time, "seconds": _seconds_time}
+
+
+def _head(source: Source) -> list[str]:
+    lines = (line.decode("utf-8", errors="replace") for line in source.head_lines)
+    return [line if line.isprintable() else _FORMATTING.sub("", line) for line in lines]
 
 
 def _matches(source: Source) -> dict[str, int]:
     """How many of the first lines each dialect knows."""
-    lines = [line.decode("utf-8", errors="replace") for line in source.head_lines]
+    lines = _head(source)
     return {
         name: sum(dialect.line.match(line) is not None for line in lines)
+        + any(dialect.sign.match(line) for line in lines)
         for name, dialect in DIALECTS.items()
     }
-
-
-class Clock:
-    """Times of a log that has a clock on every line, and the day only sometimes.
-
-    Where the log never says the day, days count from the year 1. Past midnight the day goes on. Some old
-    logs have a clock of twelve hours and do not say which half of the day it is: where one o'clock follows
-    twelve, and no hour was ever zero or above twelve, it is afternoon (or night) from there on.
-    """
-
-    def __init__(self, day: date) -> None:
-        self.last: datetime | None = None
-        self._start = datetime(day.year, day.month, day.day)
-        self._half_days_only = True
-        self._clock = -1
-        self._seen: tuple[str | None, str, str, str | None] | None = None
-
-    def set_day(self, text: str) -> bool:
-        """A line says which day it is; whether we can tell."""
-        for form in _DAY_FORMATS:
-            with suppress(ValueError):
-                self._start = datetime.strptime(text, form).replace(hour=0, minute=0, second=0)
-                self._clock = -1
-                self._seen = None
-                return True
-        return False
-
-    def midnight(self) -> datetime:
-        """When the current day began."""
-        return self._start
-
-    def at(self, day: str | None, hour: str | None, minute: str, second: str | None) -> datetime | None:
-        """The time of a line; None if it has none, or one like 27:00."""
-        if hour is None:
-            return None
-        if (day, hour, minute, second) == self._seen:
-            return self.last
-        h, m, s = int(hour), int(minute), int(second or 0)
-        if h > 23 or m > 59:
-            return None
-        if day is not None:
-            try:
-                self.last = datetime.fromisoformat(day) + timedelta(hours=h, minutes=m, seconds=s)
-            except ValueError:
-                return None
-        else:
-            clock = h * 3600 + m * 60 + s
-            if not 1 <= h <= 12:
-                self._half_days_only = False
-            try:
-                if h == 1 and self._half_days_only and self._clock // 3600 == 12:
-                    self._start += timedelta(hours=12)
-                elif clock < self._clock - 11 * 3600:
-                    self._start += timedelta(hours=24)
-                self.last = self._start + timedelta(seconds=clock)
-            except OverflowError:  # past the last day that calendars have
-                return None
-            self._clock = clock
-        self._seen = (day, hour, minute, second)
-        return self.last

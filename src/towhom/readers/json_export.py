@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 from abc import abstractmethod
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, BinaryIO, ClassVar
 
 import ijson
@@ -17,13 +17,15 @@ import ijson
 from towhom.chat import Message
 from towhom.errors import LogError
 from towhom.files import DAMAGED
-from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
+from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source, utf8_stream
 from towhom.readers.links import Recent
 
 Value = dict[str, Any]
 """A message as the platform wrote it, or the part of it that a reader needs."""
 
 MAX_DEPTH = 100
+_MAX_AROUND = 100
+"""How much of what an object says before its list of messages is kept."""
 _NO_JSON = (ijson.JSONError, UnicodeDecodeError)
 """What the parser raises: the second for half of a surrogate pair that is written as bytes."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -99,10 +101,6 @@ class JsonExport(Reader):
             report.kinds[message.kind] += 1
             yield message
 
-    def place(self, value: Any, file: str) -> str:
-        """The file that a record stood in."""
-        return file
-
 
 def json_items(source: Source, path: str) -> Iterator[Any]:
     """The values at a path of a JSON file, one at a time.
@@ -118,7 +116,8 @@ def read_json(source: Source, parse: Callable[[Any], Iterator[Any]], path: str) 
     number = 0
     with source.open() as stream:
         try:
-            for value in parse(_Checked(stream, around=len(path.split(".")))):
+            around = len(path.split(".")) if path else 0
+            for value in parse(_Checked(utf8_stream(stream), around=around)):
                 yield value
                 number += 1
         except _TooLongError as error:
@@ -131,17 +130,58 @@ def read_json(source: Source, parse: Callable[[Any], Iterator[Any]], path: str) 
 
 
 def head_values(source: Source | Folder) -> dict[str, Any]:
-    """What the head of a JSON file says before its first message: path -> value, None for what has parts."""
-    if isinstance(source, Folder) or not _without_mark(source.head).lstrip().startswith((b"{", b"[")):
+    """What the head of a JSON file says: path -> the first value there, None for what has parts."""
+    if isinstance(source, Folder) or source.head_text.lstrip()[:1] not in (b"{", b"["):
         return {}
+    return _values_in(source.head_text)
+
+
+@lru_cache(maxsize=1)  # all readers look at the same head, one after the other
+def _values_in(head: bytes) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with suppress(*_NO_JSON):  # the head is a beginning: it ends too early
-        for path, event, value in ijson.parse(_Checked(io.BytesIO(source.head)), use_float=True):
-            if path.endswith("messages.item"):
-                break
+        for path, event, value in ijson.parse(
+            _Checked(io.BytesIO(head)), use_float=True, multiple_values=True
+        ):
             if event not in ("map_key", "end_map", "end_array"):
                 found.setdefault(path, value)
     return found
+
+
+def items_below(source: Source, outer: str, inner: str) -> Iterator[Any]:
+    """The values of lists that lie in objects of a list, each with what its object says before them.
+
+    Args:
+        source: A JSON file.
+        outer: The path of the objects, like "chats.item".
+        inner: The path of the values in them, like "messages.item".
+
+    Yields:
+        The texts and numbers of the object, and the value.
+    """
+    path = f"{outer}.{inner}"
+
+    def parse(stream: Any) -> Iterator[Any]:
+        around: dict[str, Any] = {}
+        builder = None
+        for place, event, value in ijson.parse(stream, use_float=True):
+            if builder is not None:
+                builder.event(event, value)
+                if event == "end_map" and place == path:
+                    yield around, builder.value
+                    builder = None
+            elif place == path:
+                if event == "start_map":
+                    builder = ijson.ObjectBuilder()
+                    builder.event(event, value)
+                elif event not in ("end_map", "start_array", "end_array"):
+                    yield around, value
+            elif place == outer and event == "start_map":
+                around = {}
+            elif event in ("string", "number") and place.startswith(outer) and len(around) < _MAX_AROUND:
+                around[place[len(outer) + 1 :]] = value
+
+    return read_json(source, parse, path)
 
 
 def part(value: Any, *keys: str) -> Any:
@@ -204,10 +244,6 @@ def _first_line(error: Exception) -> str:
     return str(text).partition("\n")[0].strip()
 
 
-def _without_mark(data: bytes) -> bytes:
-    return data.removeprefix(codecs.BOM_UTF8)
-
-
 class _TooLongError(Exception):
     """A message, or a text beside them, is longer than `MAX_MESSAGE`."""
 
@@ -215,7 +251,7 @@ class _TooLongError(Exception):
 class _Checked:
     r"""A JSON stream made fit for the parser.
 
-    The byte order mark goes. `\x0b`, which Telegram writes and JSON does not know, becomes `\u000b`. And
+    `\x0b`, which Telegram writes and JSON does not know, becomes `\u000b`. And
     what is nested deeper than any chat is refused: the parser would need memory with the square of the depth.
     So are messages, and texts beside them, that are longer than any chat's: the parser keeps them in memory.
 
@@ -228,7 +264,6 @@ class _Checked:
         self._stream = stream
         self._around = around
         self._length = 0
-        self._started = False
         self._held = b""
         self._in_string = 0
         self._depth = 0
@@ -246,9 +281,6 @@ class _Checked:
                 break
             if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:  # half an escape: the rest is in the next bytes
                 chunk, self._held = chunk[:-1], b"\\"
-        if not self._started:
-            self._started = True
-            chunk = _without_mark(chunk)
         if b"\\x" in chunk:
             chunk = _ESCAPE.sub(lambda found: b"\\u00" if found[1] == b"x" else found[0], chunk)
         self._check_depth(chunk)

@@ -1,9 +1,9 @@
 """JSON lines: one message an object, the format that towhom writes.
 
-`speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind`, `channel`, `name`
-(what people call the speaker, if `speaker` is an identifier), `mentions` (a list of those whom the platform
-marks) and `bot` may be there; other keys are ignored. People and messages may be whole numbers. A document is
-a channel's day; without channels and times, the file.
+`speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind`, `channel` (or
+`room`), `name` (what people call the speaker, if `speaker` is an identifier), `mentions` (a list of those
+whom the platform marks) and `bot` may be there; other keys are ignored. People and messages may be whole
+numbers. A document is a channel's day; without channels and times, the file.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class JsonLines(Reader):
         value = record[1]
         if not isinstance(value, dict):
             return None
-        channel, time = value.get("channel"), value.get("time")
+        channel, time = value.get("channel", value.get("room")), value.get("time")
         parts = (channel, time[:10] if isinstance(time, str) else None)
         return " ".join(part for part in parts if isinstance(part, str) and part) or None
 
@@ -86,7 +86,7 @@ def message_from(value: Any, *, line: int | None = None) -> Message:
     text = value.get("text", "" if kind is Kind.DELETE else None)
     if "speaker" not in found or not isinstance(text, str):
         raise ValueError(f'"{"text" if "speaker" in found else "speaker"}" is missing or not a string')
-    for key in ("time", "channel", "name"):
+    for key in ("time", "channel", "room", "name"):
         if not isinstance(value.get(key), str | None):
             raise ValueError(f'"{key}" is not a string')
     mentions = value.get("mentions") or []
@@ -101,7 +101,7 @@ def message_from(value: Any, *, line: int | None = None) -> Message:
         raise ValueError(f'"time" is {time!r}, not a date and time like 2024-05-31T14:00:00') from None
     return Message(
         found["speaker"], text, found.get("addressee"), moment, found.get("id"), found.get("reply_to"), kind,
-        value.get("channel"), line, value.get("name"),
+        value.get("channel", value.get("room")), line, value.get("name"),
         tuple(_identifier(each, "mentions") for each in mentions), bool(value.get("bot")),
     )  # fmt: skip
 

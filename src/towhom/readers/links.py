@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from datetime import datetime
@@ -12,6 +13,8 @@ from towhom.hearing.protocol import choose_addressee
 
 REMEMBERED = 10_000
 """How many messages back a reply still finds the author it answers. A bound, so that memory is one too."""
+
+_EMOJI = re.compile(r":[\w+-]{1,100}:")
 
 LONGEST_NAME = 1000
 """Characters of a name that is remembered: a longer one, named in every message, would fill the memory."""
@@ -92,6 +95,14 @@ def _leading(text: str, mentions: Sequence[Mention]) -> tuple[str | None, str]:
         if shown and start.startswith(shown):
             rest = start[len(shown) :]
             if not rest[:1].isalnum() and rest[:1] != "_":
-                rest = rest.lstrip()
-                return name, (rest[1:] if rest[:1] in (":", ",") else rest).strip()
+                return name, _without_separator(rest)
     return None, text
+
+
+def _without_separator(rest: str) -> str:
+    """What comes after a mention, without the colon or comma between; smileys and :names: of emoji stay."""
+    start = rest.lstrip()
+    if start[:1] == ":":
+        attached = len(start) == len(rest) and start[1:2].isalnum() and not _EMOJI.match(start)
+        return (start[1:] if attached or start[1:2].isspace() or start == ":" else start).strip()
+    return start.removeprefix(",").strip()

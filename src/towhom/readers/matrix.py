@@ -72,12 +72,14 @@ class Matrix(JsonExport):
             if part(content, "membership") == "join":
                 seen.names.put(name_in(value, "state_key") or sender, after)
         value["speaker"] = _name(sender, seen)
-        answered = _answered(content)
+        answered = answered_message(content)
         value["reply_to"] = answered
         value["replied"] = seen.authors.get(answered)
         seen.authors.put(name_in(value, "event_id"), value["speaker"])
         value["mentions"] = [
-            (person, name) for person in _mentioned(content) if (name := _name(person, seen)) is not None
+            (person, name)
+            for person in mentioned_people(content)
+            if (name := _name(person, seen)) is not None
         ]
         value.pop("unsigned", None)
         if isinstance(content, dict):
@@ -106,7 +108,7 @@ class Matrix(JsonExport):
         text = text_at(content, "body")
         return said(
             value["speaker"],
-            _without_quote(text) if value["reply_to"] else text,
+            without_quote(text) if value["reply_to"] else text,
             kind=_SAID.get(text_at(content, "msgtype"), Kind.SYSTEM),
             mentions=[Mention(form, name) for who, name in value["mentions"] for form in _forms(who, name)],
             replied=value["replied"],
@@ -124,7 +126,7 @@ def _name(person: str | None, seen: Seen) -> str | None:
     return seen.names.get(person) or person.removeprefix("@").partition(":")[0] or person
 
 
-def _answered(content: Any) -> str | None:
+def answered_message(content: Any) -> str | None:
     """The message answered; in a thread, its first one, unless another is answered on purpose."""
     relation = part(content, "m.relates_to")
     if part(relation, "rel_type") == "m.thread" and part(relation, "is_falling_back") is True:
@@ -132,7 +134,8 @@ def _answered(content: Any) -> str | None:
     return name_in(part(relation, "m.in_reply_to"), "event_id")
 
 
-def _mentioned(content: Any) -> list[str]:
+def mentioned_people(content: Any) -> list[str]:
+    """Those whom a message marks as mentioned."""
     people = part(content, "m.mentions", "user_ids")
     if isinstance(people, list):
         return [person for person in people if isinstance(person, str)]
@@ -158,7 +161,7 @@ def _forms(person: str, name: str) -> tuple[str, ...]:
     return (name, f"@{name}", person, person.partition(":")[0])
 
 
-def _without_quote(body: str) -> str:
+def without_quote(body: str) -> str:
     """A reply without the lines that older clients quote in front of it."""
     if not body.startswith(("> <", "> * <")):
         return body

@@ -121,7 +121,7 @@ class Slack(JsonExport):
         return day.file
 
     def message(self, value: Value, line: int) -> Message:
-        """A `subtype` says what is not a message; a `thread_ts` of another message, which it answers."""
+        """A `subtype` says what is not a message; `thread_ts`, what it answers; its own starts a thread."""
         text, ts = text_at(value, "text"), text_at(value, "ts")
         found = _TIME.fullmatch(ts)
         if found is None:
@@ -142,7 +142,7 @@ class Slack(JsonExport):
             replied=value["replied"],
             time=since_epoch(seconds=int(found[1]), microseconds=int(found[2].ljust(6, "0"))),
             id=ts,
-            reply_to=thread if thread != ts else None,
+            reply_to=thread,
             channel=value["day"].channel,
             line=line,
         )

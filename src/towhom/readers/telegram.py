@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Self
 
 import ijson
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Record, Source
-from towhom.readers.json_export import JsonExport, Seen, Value, head_values, name_in, part, read_json, time_at
+from towhom.readers.json_export import (
+    JsonExport,
+    Seen,
+    Value,
+    head_values,
+    name_in,
+    part,
+    read_json,
+    since_epoch,
+    time_at,
+)
 from towhom.readers.links import Mention, said
 
 _CHATS = ("chats.list.item", "left_chats.list.item")
+_DATES = ("date", "date_unixtime")
+_FARTHEST, _QUARTER = timedelta(hours=14), timedelta(minutes=15)
+"""Zones are at most so far from UTC, in steps of a quarter of an hour."""
 _ACCOUNT = {"personal_information", "contacts", "frequent_contacts", "chats", "left_chats"}
 
 
 class Telegram(JsonExport):
-    """`result.json`. Times are those of the computer that exported, without their zone."""
+    """`result.json`. Times are those of the computer that exported, with its zone where both are written."""
 
     name = "telegram"
     title = "Telegram Desktop export (result.json, one chat or all)"
     kept = (
-        *("id", "type", "date", "from", "from_id", "actor", "actor_id", "action", "text"),
+        *("id", "type", "date", "date_unixtime", "from", "from_id", "actor", "actor_id", "action", "text"),
         *("reply_to_message_id", "reply_to_peer_id", "chat"),
     )
 
@@ -32,9 +46,10 @@ class Telegram(JsonExport):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """A chat with its type and messages, or an account with what comes before its chats."""
+        """A chat with messages as Telegram writes them, or an account with what comes before its chats."""
         head = head_values(source)
-        return _one_chat(head) or ("about" in head and not _ACCOUNT.isdisjoint(head)) or "chats.list" in head
+        account = "about" in head and not _ACCOUNT.isdisjoint(head)
+        return _one_chat(head) or account or "chats.list" in head or "left_chats.list" in head
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
@@ -52,7 +67,10 @@ class Telegram(JsonExport):
         """Chat and day."""
         time = part(record[1], "date")
         if not isinstance(time, str):
-            return None
+            moment = _moment(part(record[1], "date_unixtime"))
+            if moment is None:
+                return None
+            time = str(moment)
         return " ".join(filter(None, (part(record[1], "chat") or self.channel, time[:10])))
 
     def link(self, value: Value, seen: Seen) -> None:
@@ -75,7 +93,7 @@ class Telegram(JsonExport):
             if not isinstance(value.get("type"), str):
                 raise ValueError('"type" is missing or not a string')
             actor = name_in(value, "actor") or _person(value.get("actor_id")) or ""
-            time = time_at(value, "date") if "date" in value else None
+            time = _time(value) if "date" in value or "date_unixtime" in value else None
             text = name_in(value, "action") or value["text"] or value["type"]
             return Message(actor, text, None, time, value["id"], None, Kind.SYSTEM, channel, line)
         if value["speaker"] is None:
@@ -88,7 +106,7 @@ class Telegram(JsonExport):
             kind=Kind.MESSAGE,
             mentions=[Mention(*mention) for mention in value["mentions"]],
             replied=value["replied"],
-            time=time_at(value, "date"),
+            time=_time(value),
             id=value["id"],
             reply_to=value["reply_to_message_id"],
             channel=channel,
@@ -97,7 +115,40 @@ class Telegram(JsonExport):
 
 
 def _one_chat(head: dict[str, Any]) -> bool:
-    return {"type", "id", "messages"} <= head.keys() and isinstance(head["type"], str)
+    if "messages" not in head:
+        return False
+    typed = "id" in head and isinstance(head.get("type"), str)
+    first = {"messages.item.type", "messages.item.from", "messages.item.text"} <= head.keys()
+    return typed or (first and bool({f"messages.item.{key}" for key in _DATES} & head.keys()))
+
+
+def _time(value: Value) -> datetime:
+    """When a message was sent: the time on the exporter's clock, in the zone that the time in UTC betrays.
+
+    Raises:
+        ValueError: It is no time, or missing.
+    """
+    moment = _moment(value.get("date_unixtime"))
+    if "date" not in value and moment is not None:
+        return moment
+    time = time_at(value, "date")
+    if moment is None or time.tzinfo is not None:
+        return time
+    ahead = time.replace(tzinfo=UTC) - moment
+    if abs(ahead) > _FARTHEST or ahead % _QUARTER:  # no zone that there is
+        return time
+    return time.replace(tzinfo=timezone(ahead))
+
+
+def _moment(value: Any) -> datetime | None:
+    """A time in seconds since 1970, which Telegram writes as a text."""
+    text = str(value) if isinstance(value, str | int) else ""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 12):
+        return None
+    try:
+        return since_epoch(seconds=int(text))
+    except ValueError:
+        return None
 
 
 def _chat_name(chat: Any) -> str | None:

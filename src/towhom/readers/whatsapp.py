@@ -13,15 +13,21 @@ from towhom.readers.links import Mention, said
 
 # 31/12/20, 23:59 - Ada: text   [31.12.2020, 23:59:59] Ada: text   12/31/20, 11:59 PM - Ada: text
 _LINE = re.compile(
-    r"(?P<open>\[)?(?P<a>[0-9]{1,4})[./-](?P<b>[0-9]{1,2})[./-](?P<c>[0-9]{1,4}),? "
-    r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2}))?(?: ?(?P<half>[AaPp])\.? ?[Mm]\.?)?"
+    r"(?P<open>\[)?(?P<a>[0-9]{1,4})[./-] ?(?P<b>[0-9]{1,2})[./-] ?(?P<c>[0-9]{1,4})\.?,? "
+    r"(?:klo |kl\. |um |à |в )?(?P<first>오전 |오후 |午前|午後|上午|下午)?"
+    r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2}))?"
+    r"(?: ?(?:(?P<half>[AaPp])\.? ?[Mm]\.?|(?P<arabic>[صم])))?"
     r"(?(open)\]| -) (?P<rest>.*)",
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
-_STARTS = {bytes([byte]) for byte in b"[0123456789\xe2\xef"}
+_NICK = re.compile(r"<[^<>\s]{1,40}> ")
+_STARTS = {bytes([byte]) for byte in b"[0123456789\xe2\xef\xd9\xdb\xe0"}
 """The first bytes of lines that can have a date: those of dates, and of marks before them."""
 _MARK = "\u200e"
+_AFTERNOON = ("p", "P", "오후", "午後", "下午", "م")
+_DIGITS = {start + digit: str(digit) for start in (0x660, 0x6F0, 0x966) for digit in range(10)}
+"""Digits of Arabic, Persian and Hindi phones."""
 # Marks of the direction of writing, and the spaces that some phones put before AM and PM.
 _CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
 _ISOLATED = re.compile("@\u2068~? ?([^\u2068\u2069]+)\u2069")
@@ -44,7 +50,9 @@ class WhatsApp(Reader):
         """The first line has a date as WhatsApp writes it, and so has every fourth."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
-        matches = [_match(line.decode("utf-8", errors="replace")) is not None for line in source.head_lines]
+        found = [_match(line.decode("utf-8", errors="replace")) for line in source.head_lines]
+        # A name in brackets is not WhatsApp's, although the dates are.
+        matches = [match is not None and not _NICK.match(match["rest"]) for match in found]
         return matches[0] and sum(matches) * 4 >= len(matches)
 
     @classmethod
@@ -120,10 +128,11 @@ class WhatsApp(Reader):
             year = third if third > 99 else 2000 + third
             month, day = (second, first) if self.day_first else (first, second)
         hour = int(found["h"])
-        if found["half"]:
+        half = found["half"] or found["first"] or found["arabic"]
+        if half:
             if not 1 <= hour <= 12:
                 return None
-            hour = hour % 12 + (12 if found["half"] in "Pp" else 0)
+            hour = hour % 12 + (12 if half.strip() in _AFTERNOON else 0)
         try:
             return datetime(year, month, day, hour, int(found["m"]), int(found["s"] or 0))
         except ValueError:
@@ -164,10 +173,12 @@ class WhatsApp(Reader):
 def _match(line: str) -> re.Match[str] | None:
     """A line that begins a message. The marks in its text stay, as they tell who wrote it."""
     start = line.lstrip("\u200e\u200f\ufeff")
+    if start and (ord(start[0]) in _DIGITS or ord(start[1:2] or " ") in _DIGITS):
+        start = start[:40].translate(_DIGITS).replace("\u200f", "") + start[40:]
     if not start or start[0] not in "[0123456789":
         return None
     # In front of the text there are at most two of the spaces, and no mark means anything.
-    stamp = start[:40].replace("\u202f", " ").replace("\xa0", " ")
+    stamp = start[:40].replace("\u202f", " ").replace("\xa0", " ").replace("،", ",")
     return _LINE.fullmatch(stamp + start[40:])
 
 

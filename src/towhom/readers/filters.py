@@ -1,0 +1,107 @@
+"""Which messages of a log are shown: by room, day and speaker. The others are read and heard all the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, time
+from difflib import get_close_matches
+
+from towhom.chat import Message
+from towhom.errors import LogError
+from towhom.readers.identity import Located
+
+_NAMED = 12
+"""Rooms or people whom an error names."""
+
+
+@dataclass(slots=True)
+class Filter:
+    """Chooses messages.
+
+    Args:
+        rooms: Rooms, with or without a # in front, in any case; all if there are none.
+        since: The first moment; a time without a zone is the log's own.
+        until: The last moment; the whole day, if it is the start of one.
+        speakers: Names or identifiers of those who speak, with or without an @ in front, in any case.
+    """
+
+    rooms: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    speakers: tuple[str, ...] = ()
+    _rooms: dict[str, bool] = field(default_factory=dict)
+    _people: dict[tuple[str, str | None], bool] = field(default_factory=dict)
+    _undated: bool = False
+
+    def __post_init__(self) -> None:
+        if self.until is not None and self.until.time() == time():
+            self.until = self.until.replace(hour=23, minute=59, second=59, microsecond=999_999)
+
+    def __bool__(self) -> bool:
+        return bool(self.rooms or self.speakers or self.since or self.until)
+
+    def keeps(self, located: Located, name: str | None = None) -> bool:
+        """Whether a message is shown.
+
+        Args:
+            located: The message.
+            name: What people call its speaker, if the message does not say it.
+        """
+        message = located.message
+        if self.rooms:
+            if located.room not in self._rooms:
+                self._rooms[located.room] = _same(located.room, self.rooms, "#")
+            if not self._rooms[located.room]:
+                return False
+        if self.speakers:
+            person = message.speaker, name or message.name
+            if person not in self._people:
+                self._people[person] = any(_same(each, self.speakers, "@") for each in person if each)
+            if not self._people[person]:
+                return False
+        return self._in_time(message)
+
+    def nothing_left(self, log: str) -> LogError:
+        """The error for a log of which no message is shown; it names rooms and people that there are."""
+        reasons = []
+        for option, wanted, there in (
+            ("--room", self.rooms, list(self._rooms)),
+            ("--speaker", self.speakers, [name or id for id, name in self._people]),
+        ):
+            missing = [each for each in wanted if not any(_same(name, (each,), "#@") for name in there)]
+            if missing and there:
+                near = [name for each in missing for name in get_close_matches(each, there, cutoff=0.5)]
+                named = list(dict.fromkeys([*near, *there]))
+                more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+                reasons.append(
+                    f"nothing is called {', '.join(missing)} ({option}); there are "
+                    f"{', '.join(named[:_NAMED])}{more}"
+                )
+        if self._undated and not reasons:
+            reasons.append("its messages have no dates, which --since and --until need")
+        reason = "; ".join(reasons) or "it has no message that --room, --since, --until and --speaker allow"
+        return LogError(reason, file=log)
+
+    def _in_time(self, message: Message) -> bool:
+        if self.since is None and self.until is None:
+            return True
+        moment = message.time
+        if moment is None or moment.year == 1:  # a clock without a day, if any
+            self._undated = True
+            return False
+        return not (
+            (self.since is not None and _before(moment, self.since))
+            or (self.until is not None and _before(self.until, moment))
+        )
+
+
+def _same(name: str, wanted: tuple[str, ...], mark: str) -> bool:
+    bare = name.casefold().lstrip(mark)
+    return any(each.casefold().lstrip(mark) == bare for each in wanted)
+
+
+def _before(one: datetime, other: datetime) -> bool:
+    """Whether a time is before another; where only one of them has a zone, by the clocks."""
+    if (one.tzinfo is None) != (other.tzinfo is None):
+        one, other = one.replace(tzinfo=None), other.replace(tzinfo=None)
+    return one < other

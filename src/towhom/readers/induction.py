@@ -1,0 +1,415 @@
+"""The pattern of a text log that no reader knows, from its first lines: where time, speaker and text stand.
+
+Candidates are put together from what the lines have in common, and judged by what they find. A chat has few
+speakers who take turns and say different things in words; a server's log, a program, a table of numbers, a
+list of settings and prose have not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from towhom.readers.template import Template
+from towhom.readers.times import CLOCKS, FORMS, time_of
+
+_LINES, _LENGTH = 200, 400
+_FEWEST = 3
+"""Messages that a pattern must find, at least."""
+_ENOUGH = 0.5
+"""How sure it has to be that a pattern is the one."""
+_IN_FRONT = 48
+"""Characters before a time: brackets, or a name."""
+_FORMS = {
+    name: re.compile(rf"(?<![\w.:/-]){form}(?![\w:/])")
+    for name, form in FORMS.items()
+    if "clock" in name or "seconds" in name
+}
+"""How times are written. A day alone stands in front of too much else."""
+_CLOSING = tuple("])>|-–—:,;.~")
+_NAMED = re.compile(
+    r"(?P<opened>[\[(<*@]{0,2})[^\W\d_].{0,40}?(?P<closed>[\])>*:]{0,2}[ \t]{0,4}[\[(<|–—•·,-]{0,1} ?)"
+)
+"""A name before a time, with what is around it."""
+_TRIED_FIRST = 60
+_SEPARATORS = (
+    *(
+        "<{speaker}> ",
+        "[{speaker}] ",
+        "[{speaker}]: ",
+        "({speaker}) ",
+        "({speaker}): ",
+        "*{speaker}*: ",
+        "**{speaker}**: ",
+    ),
+    *(
+        "**{speaker}** ",
+        "@{speaker}: ",
+        "<{speaker}>: ",
+        "{speaker}: ",
+        "{speaker} : ",
+        "{speaker} says: ",
+        "{speaker} wrote: ",
+    ),
+    *(
+        "{speaker}\\t",
+        "{speaker} | ",
+        "{speaker} > ",
+        "{speaker}> ",
+        "{speaker} >> ",
+        "{speaker} » ",
+        "{speaker} - ",
+    ),
+    *(
+        "{speaker} – ",
+        "{speaker} — ",
+        "{speaker} -> ",
+        "{speaker} ~ ",
+        "{speaker} = ",
+        "{speaker} :: ",
+        "{speaker}|",
+        "{speaker};",
+    ),
+    *('"{speaker}" ', "From {speaker} to {skip}: ", "From {speaker} : ", "{skip}<{speaker}> "),
+    *(
+        "{speaker}\\n",
+        "{speaker}:\\n",
+        "From {speaker} to {skip}:\\n",
+        "**{speaker}**\\n",
+        "**{speaker}**:\\n",
+    ),
+)
+"""What can stand around a name and before a text."""
+_LEVELS = {
+    *(
+        "debug",
+        "info",
+        "notice",
+        "warn",
+        "warning",
+        "error",
+        "err",
+        "crit",
+        "critical",
+        "fatal",
+        "trace",
+        "alert",
+    ),
+    *("emerg", "verbose", "severe", "panic", "audit", "stdout", "stderr"),
+}
+_NO_NAMES = {
+    *(
+        "def",
+        "class",
+        "if",
+        "else",
+        "elif",
+        "for",
+        "while",
+        "try",
+        "except",
+        "finally",
+        "return",
+        "import",
+        "from",
+    ),
+    *(
+        "case",
+        "default",
+        "public",
+        "private",
+        "protected",
+        "switch",
+        "with",
+        "function",
+        "var",
+        "let",
+        "const",
+        "int",
+    ),
+    *(
+        "to",
+        "cc",
+        "bcc",
+        "subject",
+        "date",
+        "reply-to",
+        "received",
+        "sent",
+        "note",
+        "todo",
+        "fixme",
+        "hint",
+        "tip",
+    ),
+    *(
+        "example",
+        "usage",
+        "returns",
+        "args",
+        "raises",
+        "parameters",
+        "title",
+        "author",
+        "version",
+        "description",
+    ),
+    *(
+        "name",
+        "type",
+        "id",
+        "key",
+        "value",
+        "http",
+        "https",
+        "ftp",
+        "file",
+        "line",
+        "chapter",
+        "section",
+        "figure",
+    ),
+    *(
+        "table",
+        "step",
+        "item",
+        "total",
+        "address",
+        "phone",
+        "email",
+        "content-type",
+        "host",
+        "user-agent",
+        "path",
+    ),
+    *(
+        "q",
+        "a",
+        "kernel",
+        "cron",
+        "sshd",
+        "systemd",
+        "kubelet",
+        "scheduler",
+        "dockerd",
+        "nginx",
+        "postgres",
+        "mysqld",
+    ),
+    *(
+        "redis",
+        "web",
+        "db",
+        "app",
+        "api",
+        "client",
+        "proxy",
+        "sudo",
+        "systemd-logind",
+        "networkmanager",
+        "root",
+    ),
+    *(
+        "main",
+        "worker",
+        "thread",
+        "host",
+        "server",
+        "status",
+        "message",
+        "result",
+        "output",
+        "input",
+        "command",
+        "cmd",
+        "url",
+        "license",
+    ),
+}
+_NO_NAME = re.compile(r"[/\\={}()\[\];$%^`\"<>]|\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$")
+_BY_PROGRAM = re.compile(
+    r"[\[(<]?(?:DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|TRACE|SEVERE)\b"
+    r"|[a-z_]\w*\.\w+\.\w+ |(?:GET|POST|PUT|HEAD) /"
+)
+"""How texts begin that a program writes."""
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_SENTENCE = re.compile(r"[.?!,;:)…。？！，]|\b(?:I|you|we|it|is|the|a|ok|yes|no)\b", re.IGNORECASE)
+
+
+class Induced(NamedTuple):
+    """A pattern, how its times are written, and how sure it is that this is the file's."""
+
+    template: str
+    form: str | None
+    sure: float
+
+
+@lru_cache(maxsize=4)
+def induce(head_lines: tuple[bytes, ...]) -> Induced | None:
+    r"""The pattern that the first lines of a file have; None if they are no chat.
+
+    >>> induce((b"10:00 | ada | hi there, bob", b"10:01 | bob | hello, ada!", b"10:02 | ada | how is it?"))
+    Induced(template='{time} | {speaker} | {text}', form='clock', sure=0.8)
+    """
+    lines = [line.decode("utf-8", errors="replace")[:_LENGTH] for line in head_lines[:_LINES]]
+    if len(lines) < _FEWEST or any("\0" in line for line in lines):
+        return None
+    best: Induced | None = None
+    for template, form in _candidates(lines):
+        sure = _judged(Template(template, form), lines)
+        if best is None or sure > best.sure:
+            best = Induced(template, form, sure)
+    return best if best is not None and best.sure >= _ENOUGH else None
+
+
+def _candidates(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Patterns that lines may have, with a time in front, behind the name, or with none."""
+    for separator in _SEPARATORS:
+        if separator != "{speaker}\\n":  # a line with a name alone: too little, without a time
+            yield f"{separator}{{text}}", None
+    around = Counter(place for line in lines[:_TRIED_FIRST] for place in _around_time(line))
+    for (form, before, after), count in around.most_common(12):
+        if count * 10 < min(len(lines), _TRIED_FIRST):
+            continue
+        if before is not None:
+            for separator in _SEPARATORS:
+                yield f"{before}{{time}}{after}{separator}{{text}}", form
+        else:
+            yield from ((template, form) for template in _behind_name(after))
+
+
+def _around_time(line: str) -> Iterator[tuple[str, str | None, str]]:
+    """The form of a line's first time, what stands before it, and after it up to a letter.
+
+    Where a name stands before it, nothing does, and what is around the name comes with the time.
+    """
+    for form, pattern in _FORMS.items():
+        found = pattern.search(line, 0, _IN_FRONT + 60)
+        if found is None or found.start() > _IN_FRONT or "{" in line[: found.end() + 8]:
+            continue
+        if form not in CLOCKS and time_of(found.groupdict()) is None:
+            continue
+        before, after = line[: found.start()], _between(line[found.end() :])
+        if not any(char.isalnum() for char in before):
+            yield form, before, after
+            continue
+        named = _NAMED.fullmatch(before)
+        if named is not None:
+            closed = re.sub(r" +", " ", named["closed"]).replace("\t", "\\t")
+            yield form, None, f"{named['opened']}{{speaker}}{closed}{{time}}{after}"
+
+
+def _between(after: str) -> str:
+    """What stands between a time and what comes next: spaces, and marks that do not open a name."""
+    end = 0
+    while end < min(len(after), 6) and (after[end] in " \t" or after[end] in _CLOSING):
+        end += 1
+    return re.sub(r" +", " ", after[:end]).replace("\t", "\\t")
+
+
+def _behind_name(template: str) -> Iterator[str]:
+    """Patterns with the name first: the text on the next lines, or on the same."""
+    yield f"{template.rstrip()}\\n{{text}}"
+    if template.rstrip()[-1:] in _CLOSING:
+        yield f"{template}{{text}}"
+
+
+def _judged(template: Template, lines: Sequence[str]) -> float:
+    """How sure it is that a pattern is that of a chat: nothing, if it is not."""
+    own_line = "\\n" in template.text
+    speakers: list[str] = []
+    texts: list[str] = []
+    minutes: list[int] = []
+    begun = 0
+    for line in lines:
+        found = template.match(line)
+        if found is not None and not _is_name(found["speaker"]):
+            found = None
+        if found is not None:
+            speakers.append(found["speaker"].strip())
+            texts.append("" if own_line else found["text"])
+            minutes += [int(found["m"])] if "m" in found.groupdict() and not found["s"] else []
+        elif template.begin(line) is not None:
+            begun += 1
+        elif own_line and texts:
+            texts[-1] += " " + line
+    if len(speakers) < _FEWEST or not _take_turns(speakers, timed=template.form is not None):
+        return 0.0
+    undated = template.form in CLOCKS
+    if undated and len(minutes) > 3 and not any(minute % 5 for minute in minutes):  # a programme of events
+        return 0.0
+    if not _are_said(texts, timed=template.form is not None):
+        return 0.0
+    messages, others = len(speakers), len(lines) - len(speakers) - begun
+    if own_line:
+        covered = 1.0 if all(texts) and messages * 2 <= len(lines) + 1 else 0.0
+    elif template.form:
+        covered = (messages + begun + 0.7 * min(others, 2 * messages)) / len(lines)
+        covered *= messages / (messages + begun)
+    else:
+        covered = messages / len(lines)
+    # A name with nothing but spaces or a mark of punctuation around it can be a word of the text.
+    bracketed = any(mark in template.text for mark in ("<{", "[{speaker", "({speaker", "**{", "@{"))
+    clear = 1.0 if bracketed or template.form else 0.9
+    return round(min(0.99, covered * clear * (1 - 0.6 / messages)), 2)
+
+
+def _is_name(text: str) -> bool:
+    name = text.strip()
+    words = name.lower().split()
+    if not words or len(words) > 4 or len(name) > 40 or _NO_NAME.search(name):
+        return False
+    return not (set(words) & _LEVELS or words[0].rstrip("_-0123456789") in _NO_NAMES) and any(
+        char.isalpha() for char in name
+    )
+
+
+def _take_turns(speakers: Sequence[str], *, timed: bool) -> bool:
+    """Whether a few speak, more than once each, and not always one after the same other."""
+    counts = Counter(speakers)
+    if len(counts) < 2 or len(speakers) < (1.25 if timed else 2.0) * len(counts):
+        return False
+    first_words = {speaker.split()[0] for speaker in counts}
+    if len(first_words) == 1 and len(counts) > 1:  # the name of a machine, before those of its programs
+        return False
+    pairs = list(pairwise(speakers))
+    changes = sum(one != two for one, two in pairs)
+    if changes < (1 if len(speakers) < 6 else 2):
+        return False
+    if timed:
+        return True
+    # A list of settings has the same keys in the same order.
+    following: dict[str, set[str]] = {}
+    for one, two in pairs:
+        following.setdefault(one, set()).add(two)
+    return (
+        len(counts) < 3 or len(speakers) < 2 * len(counts) or any(len(two) > 1 for two in following.values())
+    )
+
+
+def _are_said(texts: Iterable[str], *, timed: bool) -> bool:
+    """Whether texts are what people say: words, mostly, and not the same all the time."""
+    texts = [text.strip() for text in texts]
+    full = [text for text in texts if text]
+    if len(full) * 2 < len(texts) or len(full) < _FEWEST:
+        return False
+    words = [len(_WORD.findall(text)) for text in full]
+    letters = sum(sum(char.isalpha() or char.isspace() for char in text) for text in full)
+    enough_letters = letters >= 0.65 * sum(map(len, full))
+    levels = sum(_BY_PROGRAM.match(text) is not None for text in full)
+    sentences = sum(_SENTENCE.search(text) is not None for text in full)
+    # Where words are not set apart by spaces, a text of some length is enough.
+    wordy = sum(words) / len(full) >= (1.0 if timed else 2.5) or any(ord(char) > 0x2E80 for char in full[0])
+    code = sum(text.endswith((";", "{", "}")) or "://" in text[:12] for text in full)
+    return (
+        enough_letters
+        and wordy
+        and len(set(full)) * 3 >= len(full)
+        and levels * 4 <= len(full)
+        and (timed or sentences * 10 >= len(full) * 4)
+        and code * 3 <= len(full)
+    )

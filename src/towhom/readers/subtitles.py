@@ -1,0 +1,172 @@
+"""Transcripts as subtitles: WebVTT and SubRip, where cues say who speaks."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from towhom.chat import Kind, Message
+from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
+
+_CUE = re.compile(
+    r"\s*(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,2}):(?P<s>\d{1,2})(?:[.,](?P<f>\d{1,3}))?\s*-->\s*(?:[\d:.,]+)"
+)
+_ARROW = b"-->"
+_VOICE = re.compile(r"<v(?:\.[\w.-]{1,100})?\s+(?P<name>[^<>]{1,200})>")
+_TAG = re.compile(r"</?[a-zA-Z0-9:][^<>]*+>|\{\\[^{}]*+\}")
+_NAME = r"[^\W\d_][^:<>\[\]()\n]{0,39}"
+_NAMED = re.compile(
+    rf"(?:-\s*)?(?:\[(?P<a>{_NAME})\]:?|\((?P<b>{_NAME})\):?|(?P<c>{_NAME})(?:\s*\([^()\n]{{1,30}}\))?:)(?:\s+|$)(?P<text>.*)",
+    re.DOTALL,
+)
+_DASH = re.compile(r"[-–]\s*(?=\S)")
+_ENDS = tuple('.?!…。？！"”»)')
+_START = datetime(1, 1, 1)
+_MOST_WORDS = 5
+_PAUSE = 4.0
+"""Seconds after which a sentence that has not ended is another one."""
+
+
+class Subtitles(Reader):
+    """Cues. A sentence that goes on in the next cue of the same speaker is one message."""
+
+    name = "subtitles"
+    title = "transcript with speakers (WebVTT, SubRip: .vtt, .srt)"
+
+    @classmethod
+    def sniff(cls, source: Source | Folder) -> bool:
+        """A line that says so, or a number and a time with an arrow; and cues that name their speakers."""
+        if isinstance(source, Folder) or not source.head_lines:
+            return False
+        if source.head_lines[0].startswith(b"WEBVTT"):
+            return True
+        lines = [line.decode("utf-8", errors="replace") for line in source.head_lines]
+        if not any(_CUE.match(line) for line in lines[:2]):
+            return False
+        spoken = [line for line in lines if not _CUE.match(line) and not line.strip().isdecimal()]
+        return sum(_speaker(line) is not None for line in spoken) * 10 >= len(spoken) > 0
+
+    def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
+        """Lines, with what a cue says in bounds.
+
+        Raises:
+            LogError: A cue has megabytes.
+        """
+        length = 0
+        for number, line in source.lines() if isinstance(source, Source) else ():
+            length = 0 if _ARROW in line else length + len(line)
+            if length > MAX_MESSAGE and isinstance(source, Source):
+                raise source.too_long("message", line=number + 1)
+            yield number, line
+
+    def key(self, record: Record) -> str | None:
+        """A transcript is one document."""
+        return None
+
+    def begins(self, record: Record) -> bool:
+        """Whether the line is the time of a cue."""
+        return _ARROW in record[1]
+
+    def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
+        """A message from each cue, or from several that make one sentence."""
+        waiting: Message | None = None
+        speaker = None
+        for number, time, lines in _cues(records, report):
+            for name, text in _turns(lines):
+                speaker = name or speaker
+                if not text:
+                    continue
+                if speaker is None:
+                    report.skip("no cue so far says who speaks", file=file, record=number)
+                    continue
+                message = Message(speaker, text, time=time, line=number)
+                if waiting is not None and _goes_on(waiting, message):
+                    joined = f"{waiting.text} {text}"
+                    waiting = Message(speaker, joined, time=waiting.time, line=waiting.line)
+                    continue
+                if waiting is not None:
+                    report.kinds[Kind.MESSAGE] += 1
+                    yield waiting
+                waiting = message
+        if waiting is not None:
+            report.kinds[Kind.MESSAGE] += 1
+            yield waiting
+
+
+def _cues(records: Iterable[Record], report: Report) -> Iterator[tuple[int, datetime | None, list[str]]]:
+    """The line of each cue, when it begins, and what it says."""
+    begun: tuple[int, datetime | None, list[str]] | None = None
+    for number, raw in records:
+        line = report.decode(raw)
+        found = _CUE.match(line)
+        if found is not None:
+            if begun is not None:
+                yield begun
+            begun = number, _time(found), []
+        elif begun is not None:
+            if line.strip():
+                begun[2].append(line)
+            elif begun[2]:
+                yield begun
+                begun = None
+    if begun is not None:
+        yield begun
+
+
+def _time(found: re.Match[str]) -> datetime | None:
+    parts = {name: int(found[name] or 0) for name in "hms"}
+    try:
+        return _START + timedelta(
+            hours=parts["h"],
+            minutes=parts["m"],
+            seconds=parts["s"],
+            milliseconds=int((found["f"] or "0").ljust(3, "0")),
+        )
+    except OverflowError:
+        return None
+
+
+def _turns(lines: list[str]) -> Iterator[tuple[str | None, str]]:
+    """Who says what in a cue: a line that names somebody, or has a dash in front, begins a turn."""
+    speaker: str | None = None
+    said: list[str] = []
+    for line in lines:
+        named = _speaker(line)
+        dashed = len(lines) > 1 and _DASH.match(line) is not None
+        if (named or dashed) and (said or speaker):
+            yield speaker, " ".join(said).strip()
+            speaker, said = None, []
+        if named:
+            speaker = named[0]
+        text = named[1] if named else _DASH.sub("", line, count=1) if dashed else line
+        said.append(html.unescape(_TAG.sub("", text)).strip())
+    yield speaker, " ".join(filter(None, said)).strip()
+
+
+def _speaker(line: str) -> tuple[str, str] | None:
+    """Who a line says that speaks, and the rest of it."""
+    voice = _VOICE.search(line)
+    if voice is not None:
+        return html.unescape(voice["name"]).strip(), line[: voice.start()] + line[voice.end() :]
+    found = _NAMED.match(_TAG.sub("", line).strip())
+    if found is None:
+        return None
+    name = (found["a"] or found["b"] or found["c"]).strip()
+    capital = name[:1].isupper() or not name[:1].islower()
+    if len(name.split()) > _MOST_WORDS or not (capital or found["text"]) or (not capital and not found["a"]):
+        return None
+    if (found["b"] or found["a"]) and not found["text"]:  # (laughter)
+        return None
+    return name, found["text"]
+
+
+def _goes_on(before: Message, after: Message) -> bool:
+    """Whether a message is the rest of the sentence before it."""
+    if before.speaker != after.speaker or before.text.endswith(_ENDS) or len(before.text) > 2000:
+        return False
+    if before.time is None or after.time is None or after.line == before.line:
+        return after.line == before.line
+    # A rough measure of when the first ended: people say about fifteen letters a second.
+    return (after.time - before.time).total_seconds() < _PAUSE + len(before.text) / 10

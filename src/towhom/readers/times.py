@@ -1,0 +1,206 @@
+"""Times as people and programs write them: ISO 8601, numbers in any order, names of months, seconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+from towhom.readers.json_export import since_epoch
+
+_CLOCK = (
+    r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
+    r"(?:[ \u202f]?(?P<half>[AaPp])\.? ?[Mm]\b\.?)?"
+)
+_ZONE = r"(?: ?(?P<zone>Z\b|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?\b|UTC\b|GMT\b)(?: ?\([^()]{1,40}\))?)?"
+_YEAR_FIRST = r"(?P<Y>[0-9]{4})(?P<sep>[-/.]) ?(?P<M>[0-9]{1,2})(?P=sep) ?(?P<D>[0-9]{1,2})\.?"
+_YEAR_LAST = r"(?P<a>[0-9]{1,2})(?P<sep>[-/.])(?P<b>[0-9]{1,2})(?P=sep)(?P<c>[0-9]{4}|[0-9]{2})"
+_WORD = r"[^\W\d_]{2,14}"
+_WEEKDAY = rf"(?:{_WORD}\.?,? )?"
+_BETWEEN = r"(?:,? (?:at |um |à |klo |kl\. )?| - )"
+_DAY_MONTH = (
+    rf"{_WEEKDAY}(?P<D>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -](?P<month>{_WORD})\.?(?:,?[ -](?P<Y>[0-9]{{4}}))?"
+)
+_MONTH_DAY = rf"{_WEEKDAY}(?P<month>{_WORD})\.? +(?P<D>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<Y>[0-9]{{4}}))?"
+_CTIME = rf"{_WEEKDAY}(?P<month>{_WORD})\.? +(?P<D>[0-9]{{1,2}}) {_CLOCK}(?: [A-Z]{{3,5}})? (?P<Y>[0-9]{{4}})"
+
+_EAST = (
+    r"(?P<Y>[0-9]{4})[년年] ?(?P<M>[0-9]{1,2})[월月] ?(?P<D>[0-9]{1,2})[일日]"
+    r"(?:,? ?\(?[월화수목금토일月火水木金土](?:요일|曜日)?\)?)?"
+)
+_EAST_CLOCK = (
+    r"(?P<half>오전|오후|午前|午後|上午|下午) ?"
+    r"(?P<h>[0-9]{1,2})[:시時] ?(?P<m>[0-9]{2})분?(?::(?P<s>[0-9]{2}))?"
+)
+
+_LATELY = r"(?:Today|Yesterday|Heute|Gestern|Hoy|Ayer|Hoje|Ontem|Hier|Aujourd['’]hui|Oggi|Ieri)"
+
+FORMS = {
+    "year, month, day, half of the day and clock": rf"{_EAST},? ?{_EAST_CLOCK}",
+    "year, month, day and clock": rf"{_EAST},? ?{_CLOCK}",
+    "date, half of the day and clock": rf"{_YEAR_FIRST},? {_EAST_CLOCK}",
+    "date and clock": rf"{_YEAR_FIRST}(?:T|,? (?:at )?| - ){_CLOCK}{_ZONE}",
+    "day, month, year and clock": rf"{_YEAR_LAST}{_BETWEEN}{_CLOCK}{_ZONE}",
+    "weekday, month, day, clock and year": _CTIME,
+    "day, name of the month and clock": rf"{_DAY_MONTH}{_BETWEEN}{_CLOCK}{_ZONE}",
+    "name of the month, day and clock": rf"{_MONTH_DAY}{_BETWEEN}{_CLOCK}{_ZONE}",
+    "clock and date": rf"{_CLOCK}{_ZONE},? {_YEAR_FIRST}",
+    "clock, day, month and year": rf"{_CLOCK}{_ZONE},? {_YEAR_LAST}",
+    "clock, day and name of the month": rf"{_CLOCK}{_ZONE},? {_DAY_MONTH}",
+    "seconds since 1970": r"(?P<epoch>[0-9]{9,10}(?:\.[0-9]{1,9})?|[0-9]{13})",
+    "half of the day and clock": _EAST_CLOCK,
+    "today or yesterday and clock": rf"{_LATELY}{_BETWEEN}{_CLOCK}",
+    "clock": rf"{_CLOCK}{_ZONE}",
+    "date": _YEAR_FIRST,
+    "day, month and year": _YEAR_LAST,
+    "day and name of the month": _DAY_MONTH,
+    "name of the month and day": _MONTH_DAY,
+}
+"""What a form of writing a time is called -> its regular expression. The longer come first."""
+CLOCKS = ("clock", "half of the day and clock", "today or yesterday and clock")
+"""The forms that have no day."""
+
+_PATTERNS = {name: re.compile(form) for name, form in FORMS.items()}
+_SHORT = re.compile(rf"(?<![0-9]){_YEAR_LAST}(?![0-9])(?:{_BETWEEN}{_CLOCK})?")
+AFTERNOON = ("p", "P", "오후", "午後", "下午")
+_SPACES = str.maketrans({"\u202f": " ", "\xa0": " ", "\u200e": None, "\u200f": None})
+_LONGEST = 80
+_NO_YEAR = 4
+"""The year of days whose year is nowhere: a leap year, so that there is a 29 February."""
+_MONTHS = (
+    "jan|ene|gen|янв|janv|sty|led|oca|tam",
+    "feb|fev|fév|фев|févr|lut|úno|şub|hel",
+    "mar(?!ras)|mär|мар|maa|mrz|mrt|bře",
+    "apr|abr|avr|апр|kwi|dub|nis|huh",
+    "may|mai|mei|mag|мая|май|maj|kvě|tou",
+    "jun|giu|июн|juin|cze|kes|haz|čvn",
+    "jul|lug|июл|juil|lip|hei|tem|čvc",
+    "aug|ago|aoû|авг|sie|srp|ağu|elo",
+    "sep|set|сен|wrz|zář|eyl|syy",
+    "oct|okt|ott|out|окт|paź|říj|eki|lok",
+    "nov|ноя|lis|kas|marras",
+    "dec|dez|dic|déc|дек|gru|pro|ara|jou",
+)
+"""How the names of the twelve months begin, in the languages that exports are most often in."""
+_MONTH = [re.compile(f"(?:{names})") for names in _MONTHS]
+
+
+def parse_time(text: str, *, day_first: bool = True) -> datetime | None:
+    """The time that a text is, if it is one and has its day.
+
+    >>> parse_time("Friday, May 31, 2024 at 5:16:34 PM UTC")
+    datetime.datetime(2024, 5, 31, 17, 16, 34, tzinfo=datetime.timezone.utc)
+    >>> parse_time("31.05.24, 17:16")
+    datetime.datetime(2024, 5, 31, 17, 16)
+    >>> parse_time("soon")
+    """
+    text = text.strip().translate(_SPACES)
+    if not text or len(text) > _LONGEST:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    for name, pattern in _PATTERNS.items():
+        found = pattern.fullmatch(text)
+        if found is not None and name not in CLOCKS:
+            time = time_of(found.groupdict(), day_first=day_first)
+            if time is not None:
+                return time
+    return None
+
+
+def time_of(
+    parts: Mapping[str, str | None], *, day_first: bool = True, year: int = _NO_YEAR
+) -> datetime | None:
+    """The time that the groups of one of the `FORMS` say; None if there is no such time."""
+    if parts.get("epoch"):
+        return _since_1970(str(parts["epoch"]))
+    try:
+        day = _day(parts, day_first, year)
+        clock = clock_of(parts)
+        if day is None or clock is None:
+            return None
+        return datetime(*day, tzinfo=zone_of(parts.get("zone"))) + clock
+    except (ValueError, OverflowError):
+        return None
+
+
+def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
+    """How long after midnight; nothing where there is no clock, None where it is none, like 27:00."""
+    if not parts.get("h"):
+        return timedelta()
+    hour, minute, second = (int(parts.get(name) or 0) for name in "hms")
+    half = parts.get("half")
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half in AFTERNOON else 0)
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    fraction = float(f"0.{parts['f']}") if parts.get("f") else 0.0
+    return timedelta(hours=hour, minutes=minute, seconds=second, milliseconds=round(fraction * 1000))
+
+
+def is_day_first(parts: Iterable[Mapping[str, str | None]]) -> bool:
+    """Whether the day comes before the month, by those dates that can be read in one way only.
+
+    Where none tells, dots and a clock of 24 hours are the habit of those who put the day first.
+    """
+    dates = [each for each in parts if each.get("a")]
+    if any(int(each["a"] or 0) > 12 for each in dates):
+        return True
+    if any(int(each["b"] or 0) > 12 for each in dates):
+        return False
+    return not any(each.get("half") for each in dates)
+
+
+def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[int, int, int] | None:
+    if parts.get("a"):
+        first, second, last = (int(parts[name] or 0) for name in "abc")
+        year = last if last > 99 else 2000 + last if last < 70 else 1900 + last
+        # A date that can be read in one way only is, whatever the others are like.
+        month_last = second <= 12 if day_first else first > 12
+        return (year, second, first) if month_last else (year, first, second)
+    if parts.get("month"):
+        month = month_number(str(parts["month"]))
+        return None if month is None else (int(parts.get("Y") or year), month, int(parts["D"] or 0))
+    if parts.get("M"):
+        return int(parts["Y"] or 0), int(parts["M"] or 0), int(parts["D"] or 0)
+    return None
+
+
+def month_number(name: str) -> int | None:
+    """Which month it is, by how its name begins, in a dozen languages."""
+    lower = name.lower()
+    return next((number for number, pattern in enumerate(_MONTH, start=1) if pattern.match(lower)), None)
+
+
+def zone_of(text: str | None) -> tzinfo | None:
+    """The zone that a text like +02:00, GMT+2 or Z is."""
+    if not text:
+        return None
+    digits = text.strip().removeprefix("UTC").removeprefix("GMT").replace(":", "")
+    if digits in ("Z", ""):
+        return UTC
+    sign = -1 if digits[0] == "-" else 1
+    hours, minutes = (digits[1:3], digits[3:]) if len(digits) > 2 else (digits[1:], "0")
+    return timezone(sign * timedelta(hours=int(hours), minutes=int(minutes or 0)))
+
+
+def _since_1970(text: str) -> datetime | None:
+    whole, _, fraction = text.partition(".")
+    try:
+        if len(whole) == 13:
+            return since_epoch(microseconds=int(whole) * 1000)
+        return since_epoch(seconds=int(whole), microseconds=int(fraction[:6].ljust(6, "0") or 0))
+    except ValueError:
+        return None
+
+
+def short_dates(lines: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
+    """The dates in some lines whose order of day and month is to be found out."""
+    for line in lines:
+        found = _SHORT.search(line)
+        if found is not None:
+            yield found.groupdict()

@@ -1,0 +1,140 @@
+"""Formats that nobody has written down: chats are found, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from tests.readers.conftest import Reading
+from towhom.chat import Kind, Message
+from towhom.errors import LogError
+
+TURNS = (
+    ("ada", "hi there, bob"),
+    ("bob", "hello, ada!"),
+    ("ada", "how is it going?"),
+    ("cleo", "fine"),
+    ("bob", "ok"),
+)
+FORMS = {
+    "{time} | {speaker} | {text}": "%H:%M | NAME | TEXT",
+    "({time}) {speaker}: {text}": "(%H:%M:%S) NAME: TEXT",
+    "[{time}] {speaker}: {text}": "[%b %d, %Y %I:%M %p] NAME: TEXT",
+    "{time} {speaker} > {text}": "%d.%m.%Y %H:%M NAME > TEXT",
+    "{speaker} [{time}]: {text}": "NAME [%H:%M:%S]: TEXT",
+    "{speaker} | {time} | {text}": "NAME | %Y-%m-%d %H:%M | TEXT",
+    "{speaker} ({time}): {text}": "NAME (%Y-%m-%d %H:%M:%S): TEXT",
+    "**{speaker}** ({time}): {text}": "**NAME** (%H:%M): TEXT",
+    r"{time}\t{speaker}\t{text}": "%s\tNAME\tTEXT",
+    "{time};{speaker};{text}": "%H:%M:%S;NAME;TEXT",
+    r"{speaker} — {time}\n{text}": "NAME — %m/%d/%Y %I:%M %p\nTEXT",
+    r"{speaker} • {time}\n{text}": "NAME • Today at %I:%M %p\nTEXT",
+    r"[{time}] {speaker}\n{text}": "[%H:%M] NAME\nTEXT",
+    "{time} From {speaker} to {skip}: {text}": "%H:%M:%S From NAME to Everyone: TEXT",
+    '{time} "{speaker}" {text}': '%Y-%m-%dT%H:%M:%SZ "NAME" TEXT',
+    "[{time}] {skip}<{speaker}> {text}": "[%H:%M:%S] [Server thread/INFO]: <NAME> TEXT",
+    "{time}, {speaker} : {text}": "%Y년 %m월 %d일 오전 %I:%M, NAME : TEXT",
+}
+
+
+def log(form: str) -> str:
+    lines = []
+    for number, (name, text) in enumerate(TURNS):
+        stamp = datetime(2024, 5, 31, 10, 3 + number).strftime(form)
+        lines.append(stamp.replace("NAME", name).replace("TEXT", text))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("template", FORMS)
+def test_patterns_are_induced(template: str, reading: Reading) -> None:
+    messages, report = reading(log(FORMS[template]), name="chat.txt")
+    assert [(message.speaker, message.text) for message in messages] == list(TURNS)
+    assert all(message.time and (message.time.hour, message.time.minute) >= (2, 3) for message in messages)
+    (assumption,) = report.assumptions
+    assert f"% sure): {template};" in assumption
+    assert assumption.endswith("If that is wrong: --pattern")
+
+
+def test_no_times(reading: Reading) -> None:
+    content = (
+        "Ada: hello, how are you today?\nBob: I am fine, thanks for asking me\nand you?\n"
+        "Ada: what did you do yesterday?\nBob: I went to the market, and bought fish\nAda: was it any good?\n"
+    )
+    messages, report = reading(content)
+    assert [message.speaker for message in messages] == ["Ada", "Bob", "Ada", "Bob", "Ada"]
+    assert messages[1].text == "I am fine, thanks for asking me\nand you?"
+    assert "it has no times" in report.assumptions[0]
+
+
+NO_CHATS = {
+    "web server": '127.0.0.1 - - [31/May/2024:10:0{n}:00 +0000] "GET /{n} HTTP/1.1" 200 {n}2 "-" "Moz/5"',
+    "system log": "May 31 10:0{n}:00 myhost {w}[1{n}]: Accepted password for root from port {n}",
+    "kernel": "May 31 10:0{n}:00 myhost {w}: device {n} was found, and is up",
+    "program's log": "2024-05-31 10:0{n}:00,123 INFO {w}: listening on port {n}, and waiting",
+    "python's log": "2024-05-31 10:0{n}:00,123 - {w} - WARNING - slow query {n}, took long",
+    "java's log": "2024-05-31 10:0{n}:00 [{w}] com.foo.Bar - Starting up the server, part {n}",
+    "code": "def {w}_{n}(x): return x + {n}\nclass {w}{n}:\n    pass\nif x: print({n})\nelse: print(x)",
+    "settings": "{w}: some value {n}\nimage: nginx, the latest\nports: eighty and more",
+    "numbers": "2024-05-31 10:0{n},1.{n},2.5",
+    "more numbers": "2024-05-31 10:0{n};Berlin;17.{n};12",
+    "cities": "2024-05-3{n},Berlin,sunny and warm, {n}",
+    "prose": "It was a dark night, number {n}: the wind howled.\nNobody came, so nothing happened to {w}.",
+    "mail": "From: ada@x\nTo: {w}@x\nSubject: hello there, {n}\nDate: today",
+    "programme": "1{n}:00 - Talk: how to cook rice, part {n}\n1{n}:30 - Break: coffee, and {n} cakes",
+    "verses": "Genesis 1:1{n} And the dry land was called Earth, {w}",
+    "changes": "2024-05-3{n} {w}: fix the build of the docs, and {n} tests",
+    "statements": "INSERT INTO a VALUES ('2024-05-31 10:0{n}:00', '{w}', 'hello, {n}');",
+    "commits": "commit 123456789{n}\nAuthor: {w} <a@x>\nDate: Fri May 31 10:0{n}:00 2024 +0200\n    Fix {n}",
+    "questions": "Q: What is {n}?\nA: It is a thing that does, well, {n} things.",
+    "markup": "<p>{w}: hello, {n}</p>",
+    "links": "http://x.example/{w}: the page of {n}, which is long",
+}
+
+
+@pytest.mark.parametrize("what", NO_CHATS)
+def test_what_is_no_chat(what: str, reading: Reading) -> None:
+    words = ("sshd", "cron", "sshd", "worker", "cron", "sshd", "main", "cron")
+    content = "\n".join(NO_CHATS[what].format(n=n, w=word) for n, word in enumerate(words))
+    with pytest.raises(LogError, match="no log in a known format"):
+        reading(content)
+
+
+class TestTold:
+    """A pattern that the user tells is taken."""
+
+    def test_lines_that_go_on_and_lines_of_nobody(self, reading: Reading) -> None:
+        content = (
+            "[10:00] ada said: hi\n  there\n[10:01] ada left\n[10:02] bob said:\n[10:03] bob said: bye\n"
+        )
+        messages, report = reading(
+            content, format="pattern:[{time}] {speaker} said: {text}", name="2024-05-31.txt"
+        )
+        assert messages == [
+            Message("ada", "hi\n  there", time=datetime(2024, 5, 31, 10, 0)),
+            Message("", "ada left", time=datetime(2024, 5, 31, 10, 1), kind=Kind.SYSTEM),
+            Message("bob", "[10:02] bob said:", time=datetime(2024, 5, 31, 10, 2), kind=Kind.SYSTEM),
+            Message("bob", "bye", time=datetime(2024, 5, 31, 10, 3)),
+        ]
+        assert report.assumptions == []
+
+    def test_one_message_is_enough(self, reading: Reading) -> None:
+        messages, _ = reading("ada~~hi\n", format="pattern:{speaker}~~{text}")
+        assert messages == [Message("ada", "hi")]
+
+    @pytest.mark.parametrize(
+        ("pattern", "reason"),
+        [
+            ("{time} {speakr}: {text}", r"\{speakr\} is unknown"),
+            ("{time} {text}", r"it needs \{speaker\}, and \{text\} at its end"),
+            ("{speaker}: {speaker} {text}", "each field stands in it once"),
+            ("<{speaker}> {text}", "no line of its beginning has the pattern"),
+        ],
+    )
+    def test_patterns_that_cannot_be(self, pattern: str, reason: str, reading: Reading) -> None:
+        with pytest.raises(LogError, match=reason):
+            reading("ada: hi\n", format=f"pattern:{pattern}")
+
+    def test_other_formats_take_no_options(self, reading: Reading) -> None:
+        with pytest.raises(LogError, match="the format irc takes no options"):
+            reading("[10:00] <ada> hi\n", format="irc:x")
