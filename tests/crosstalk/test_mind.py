@@ -16,7 +16,7 @@ from tests.crosstalk.chats import LEXICON, busy, chatter, heard, lines, random_w
 from towhom.chat import Message
 from towhom.crosstalk import mind as minds
 from towhom.crosstalk.columns import NOBODY, Numbers, columns_of
-from towhom.crosstalk.mind import Known, Mind, Room, softmax
+from towhom.crosstalk.mind import Known, Mind, Question, Room, hear, softmax
 from towhom.crosstalk.signals import PAIRS
 from towhom.crosstalk.structure import ALONE_AFTER, LIKELIEST, STRUCTURE, Second, Sights, look_again
 from towhom.crosstalk.words import TOWERS
@@ -175,7 +175,7 @@ class TestKnown:
         messages = busy(9, 90)
         Room(mind).hear(messages)
         columns, said = columns_of(messages, Numbers()), mind.read(messages)
-        energies = mind.first_look(columns, columns, np.arange(90), said, said).energies
+        energies = mind.first_look(columns, columns, np.arange(90), said.said, said).energies
         best = energies.argmax(axis=1)
         assert_array_equal(sights[0].parent, np.where(best == REACH, 0, best + 1))
         for place, parent in enumerate(sights[0].parent.tolist()):
@@ -221,7 +221,7 @@ class TestWeigh:
         past, new = columns_of(messages, numbers), columns_of(drafts, numbers)
         at = np.full(3, past.size)
         looks = [
-            mind.first_look(past, new, at, mind.read(messages), mind.read(drafts), weigh=weigh).energies
+            mind.first_look(past, new, at, mind.read(messages).said, mind.read(drafts), weigh=weigh).energies
             for weigh in (True, False)
         ]
         assert found.shape == (3, REACH + 1)
@@ -247,6 +247,33 @@ class TestWeigh:
         assert_array_equal(found, np.zeros((2, REACH + 1)))
 
 
+class TestRooms:
+    """Several rooms in one pass."""
+
+    def test_as_room_by_room(self, mind: Mind) -> None:
+        """Young rooms and old ones, of the same people, one message and many, with links of the platform."""
+        sizes = (1, 40, 230, 140, 90, 3)
+        chats = [busy(seed, size) for seed, size in enumerate(sizes, 21)]
+        before = (0, 30, 228, 100, 1, 2)
+        together, alone = [Room(mind) for _ in chats], [Room(mind) for _ in chats]
+        for rooms in (together, alone):
+            for room, chat, count in zip(rooms, chats, before, strict=True):
+                room.hear(chat[:count])
+        news = [chat[count:] for chat, count in zip(chats, before, strict=True)]
+        known = [[Known(2, 0) if row % 7 == 3 else None for row in range(len(new))] for new in news]
+        found = hear([Question(*each) for each in zip(together, news, known, strict=True)])
+        for one, other, new, given, each in zip(together, alone, news, known, found, strict=True):
+            expected = other.hear(new, given)
+            assert_allclose(each.likely, expected.likely, atol=1e-5)
+            assert each.threads == expected.threads
+            assert one.state() == other.state()
+            assert_allclose(one.said.heard, other.said.heard, atol=1e-6)
+        following = [busy(seed, 20) for seed in range(31, 37)]
+        questions = [Question(room, new, [None] * 20) for room, new in zip(together, following, strict=True)]
+        for each, room, new in zip(hear(questions), alone, following, strict=True):
+            assert_allclose(each.likely, room.hear(new).likely, atol=1e-5)
+
+
 class TestReachAndTime:
     """What drafts of a corpus see."""
 
@@ -255,7 +282,7 @@ class TestReachAndTime:
         past, said = columns_of(messages, Numbers()), mind.read(messages)
         at = np.array([110, 119])
         found = mind.first_look(
-            past, past.at(at), at, said, said.at(at), reach=np.array([15, 40]), weigh=True
+            past, past.at(at), at, said.said, said.at(at), reach=np.array([15, 40]), weigh=True
         )
         assert np.isfinite(found.energies[0, :15]).all()
         assert np.isneginf(found.energies[0, 15:REACH]).all()
@@ -270,7 +297,7 @@ class TestReachAndTime:
             past, said = columns_of(chat, Numbers()), mind.read(chat)
             at = np.array([119])
             looked = mind.first_look(
-                past, past.at(at), at, said, said.at(at), reach=np.array([15]), weigh=True
+                past, past.at(at), at, said.said, said.at(at), reach=np.array([15]), weigh=True
             )
             found.append(looked.energies)
         assert_allclose(found[0], found[1], atol=1e-4)
@@ -279,10 +306,10 @@ class TestReachAndTime:
         messages = busy(18, 60, gone=0)
         untimed = [Utterance.of({**each.state(), "time": None}) for each in messages]
         past, said, at = columns_of(messages, Numbers()), mind.read(messages), np.arange(30, 60)
-        blind = mind.first_look(past, past.at(at), at, said, said.at(at), timed=np.zeros(30, bool))
-        seen = mind.first_look(past, past.at(at), at, said, said.at(at))
+        blind = mind.first_look(past, past.at(at), at, said.said, said.at(at), timed=np.zeros(30, bool))
+        seen = mind.first_look(past, past.at(at), at, said.said, said.at(at))
         never = columns_of(untimed, Numbers())
-        expected = mind.first_look(never, never.at(at), at, said, said.at(at))
+        expected = mind.first_look(never, never.at(at), at, said.said, said.at(at))
         assert_allclose(blind.energies, expected.energies, atol=1e-4)
         assert not np.allclose(blind.energies, seen.energies, atol=1e-2)
 
@@ -426,8 +453,8 @@ def test_a_mind_reads_what_an_ear_hears(mind: Mind) -> None:
     read = mind.read(messages)
     assert len(LEXICON.ids) + 1 == len(random_weights()["words.weight"])
     assert_allclose(mind.read(messages[7:8]).state[0], read.state[7], atol=1e-5)
-    assert_array_equal(read.at(np.array([3, 5])).heard, read.heard[[3, 5]])
-    assert_array_equal(read.last(4).answers, read.answers[-4:])
+    assert_array_equal(read.at(np.array([3, 5])).said.heard, read.said.heard[[3, 5]])
+    assert_array_equal(read.said.last(4).heard, read.said.heard[-4:])
 
 
 def test_what_was_taken_back_is_not_answered(mind: Mind) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.crosstalk.chats import LEXICON, busy, chatter, heard, lines
 from towhom.chat import Message
-from towhom.crosstalk.columns import Columns, Numbers, columns_of
+from towhom.crosstalk.columns import Columns, Numbers, columns_of, joined
 from towhom.crosstalk.signals import ALONE, OF_TEXT, PAIRS, WORDS, Signals, compare
 from towhom.hearing.ear import Ear
 from towhom.hearing.utterance import REACH, Utterance
@@ -180,10 +180,11 @@ class TestOneByOne:
     def test_columns_one_after_the_other(self) -> None:
         messages, numbers = busy(7, 120), Numbers()
         whole = columns_of(messages, numbers)
-        joined = columns_of(messages[70:], numbers).after(columns_of(messages[:70], numbers))
+        parts = [columns_of(messages[:50], numbers), columns_of(messages[50:70], numbers)]
+        both = joined([*parts, columns_of(messages[70:], numbers)])
         for name in Columns._fields:
-            assert_array_equal(getattr(joined, name), getattr(whole, name))
-        part = joined.part(70)
+            assert_array_equal(getattr(both, name), getattr(whole, name))
+        part = both.part(70)
         for name in Columns._fields:
             assert_array_equal(getattr(part, name), getattr(columns_of(messages[70:], numbers), name))
 

@@ -104,6 +104,9 @@ class TestCalled:
         ("name", "who"),
         [
             ("noor_", "noor"),
+            ("[[mandrix]]", "mandrix"),
+            ("-=tom=-", "tom"),
+            ("^nick^", "nick"),
             ("noor|away", "noor|away"),
             ("noor123", "noor"),
             ("Grace Hopper", "grace"),

@@ -20,10 +20,14 @@ from tests.live.conftest import (
     through_json,
 )
 from towhom.chat import Kind, Message
+from towhom.crosstalk import mind as minds
+from towhom.crosstalk.columns import Columns
+from towhom.crosstalk.mind import FirstLook, Mind
 from towhom.hearing import people
 from towhom.hearing.utterance import REACH
 from towhom.live import Model, Observation, Session
 from towhom.live.channel import CHUNK
+from towhom.live.following import follow_together
 
 LONG = 280
 
@@ -137,6 +141,38 @@ class TestTheSame:
             Message(random.choice("abcdef"), "the kettle is open and it is not my tea") for _ in range(80)
         ]
         check(soft, chat, any_sizes(2))
+
+
+class TestTogether:
+    """Several channels in one pass: each as if it were alone."""
+
+    def test_whatever_happens(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+        chats = [Platform(seed, numbered=seed % 2 == 0).lines(30 + 40 * seed) for seed in range(6)]
+        alone, together = [model.session() for _ in chats], [model.session() for _ in chats]
+        monkeypatch.setattr(minds, "_ROOMS", 4)
+        expected = [session.observe_all(chat) for session, chat in zip(alone, chats, strict=True)]
+        found: list[list[Observation]] = [[] for _ in chats]
+        for start in range(0, max(map(len, chats)), 9):
+            some = [chat[start : start + 9] for chat in chats]
+            parts = follow_together([each.following(part) for each, part in zip(together, some, strict=True)])
+            for observations, part in zip(found, parts, strict=True):
+                observations += part
+        for ours, theirs, one, other in zip(found, expected, together, alone, strict=True):
+            assert_same(ours, theirs)
+            assert_same_state(one, other)
+
+    def test_one_pass(self, soft: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What many channels ask at the same time costs one look."""
+        looks: list[int] = []
+        first_look = Mind.first_look
+
+        def counted(mind: Mind, past: Columns, *rest: Any, **more: Any) -> FirstLook:
+            looks.append(past.size)
+            return first_look(mind, past, *rest, **more)
+
+        monkeypatch.setattr(Mind, "first_look", counted)
+        follow_together([soft.session().following([Message("ada", "tea")]) for _ in range(50)])
+        assert looks == [50]
 
 
 class TestNewcomers:

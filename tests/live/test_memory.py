@@ -36,8 +36,8 @@ def sizes(session: Session) -> dict[str, int]:
         "messages": len(channel.turns),
         "messages of the room": len(room.messages),
         "conversations": len(room.state()["sights"]),
-        "texts": len(room._texts.state),
-        "columns": room._columns.size,
+        "texts": len(room.said.heard),
+        "columns": room.columns.size,
         "identifiers": len(channel._by_id),
         "authors": len(ear._authors),
         "saved, in kilobytes": round(len(json.dumps(session.state())) / 20_000) * 20,
@@ -69,7 +69,7 @@ def test_no_chunk_is_kept_alive(mixed: Model) -> None:
     """An array that looks into a larger one holds all of it."""
     session = mixed.session()
     session.observe_all(messages(0, 250))
-    for part in session._channel.room._texts:
+    for part in session._channel.room.said:
         assert part.base is None or part.base.size == part.size
 
 

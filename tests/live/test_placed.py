@@ -67,7 +67,8 @@ class TestReplies:
         """By what follows: it is in the conversation of what it answers, as far as that is still known."""
         session = mixed.session()
         session.observe_all(people(200))
-        answered = session._channel._by_id[str(200 - back)]
+        answered = session._channel.turn(str(200 - back))
+        assert answered is not None
         session.observe(Message("zoe", "cat", reply_to=str(200 - back)))
         parent, thread, who = session._channel.room.state()["sights"][-1]
         near = back <= REACH

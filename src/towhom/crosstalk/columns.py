@@ -58,18 +58,9 @@ class Columns(NamedTuple):
         """How many there are."""
         return len(self.speaker)
 
-    def after(self, earlier: Columns) -> Columns:
-        """These, after others whose people have the same numbers."""
-        both = {
-            name: np.concatenate([getattr(earlier, name), getattr(self, name)])
-            for name in self._fields
-            if name != "offsets"
-        }
-        offsets = np.concatenate([earlier.offsets, self.offsets[1:] + earlier.offsets[-1]])
-        return Columns(**both, offsets=offsets)
-
     def part(self, first: int) -> Columns:
-        """The messages from one on."""
+        """The messages from one on; from the end, if it is negative."""
+        first = first if first >= 0 else self.size + first
         start = self.offsets[first]
         return Columns(
             **{name: getattr(self, name)[first:] for name in OF_MESSAGES},
@@ -98,6 +89,19 @@ OF_MESSAGES = tuple(name for name in Columns._fields if name not in ("pieces", "
 OF_TEXT = ("mentions", "asks", "command", "action", "bearing", "everybody", "length", "pieces", "weights",
            "offsets")  # fmt: skip
 """Those that another text by the same speaker would change."""
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Messages one after the other; people have the same numbers, or are never compared."""
+    if len(parts) == 1:
+        return parts[0]
+    both = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in Columns._fields
+        if name != "offsets"
+    }
+    lengths = [np.diff(part.offsets) for part in parts]
+    return Columns(**both, offsets=np.cumsum(np.concatenate([[0], *lengths])))
 
 
 class Numbers(dict[str, int]):

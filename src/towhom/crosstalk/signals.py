@@ -321,7 +321,7 @@ def _same_pieces(see: _Sight) -> tuple[Whole, Array, Whole]:
     keys = np.sort((past.pieces.astype(np.int64) << 24) | owner)
     row = np.repeat(np.arange(new.size), np.diff(new.offsets))
     piece, at = new.pieces.astype(np.int64) << 24, see.at[row]
-    first = np.searchsorted(keys, piece | np.maximum(at - REACH, 0))
+    first = np.searchsorted(keys, piece | np.maximum(at - see.reach[row], 0))
     count = np.searchsorted(keys, piece | at) - first
     which = np.repeat(np.arange(len(row)), count)
     found = np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)

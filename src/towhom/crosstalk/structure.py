@@ -75,7 +75,8 @@ def look_again(
     pairs: Array,
     fits: Array,
     *,
-    number: int = 0,
+    reach: Whole | None = None,
+    numbers: Whole | None = None,
 ) -> Second:
     """What is known of the likeliest messages.
 
@@ -88,8 +89,11 @@ def look_again(
         likely: (R, `REACH` + 1) Probabilities of the first look; the last is that of a start.
         pairs: (R, `REACH`, `PAIRS`) What the first look saw.
         fits: (R, `REACH`, `TOWERS`) How well it goes with each, by what they say.
-        number: That of the first message of the past.
+        reach: (R,) See `signals.compare`.
+        numbers: (R,) Those of the messages, as `Sights.thread` has them; their places by default.
     """
+    reach = np.full(len(at), REACH) if reach is None else reach
+    numbers = at if numbers is None else numbers
     rows = np.arange(len(at))[:, None]
     columns = np.argpartition(-energies, LIKELIEST - 1, axis=1)[:, :LIKELIEST]
     columns.sort(axis=1)
@@ -107,9 +111,10 @@ def look_again(
     child[with_parent - parent[with_parent]] = with_parent  # the earliest stays, since it is written last
     own = np.where(new.own > 0, at - new.own, -1)
     own_before = np.where((own >= 0) & (past.own[own] > 0), own - past.own[own], -1)
-    own_before = np.where(at - own_before <= REACH, own_before, -1)
+    own_before = np.where(at - own_before <= reach, own_before, -1)
     own_parent = np.where((own >= 0) & (parent[own] > 0), own - parent[own], -1)
     window, within = places_before(at)
+    within &= reach[:, None] >= STEPS
     seen = np.where(within, thread[window], -1)
     # (R, K, REACH) 1 for messages of the same conversation, and for those of the same speaker.
     of_it = (thread[j][:, :, None] == seen[:, None]).astype(np.float32)
@@ -149,7 +154,7 @@ def look_again(
         altogether[..., 0],
         _largest(of_it, pairs[..., _COSINE]),
         _largest(of_it, pairs[..., _RAREST]),
-        np.log1p(np.clip(i + number - thread[j], 0, _OLD)) / 5,
+        np.log1p(np.clip(numbers[:, None] - thread[j], 0, _OLD)) / 5,
         (own >= 0)[:, None] & (j == own[:, None]),
         (own_parent >= 0)[:, None] & (j == own_parent[:, None]),
         (own >= 0)[:, None] & (answered[own][:, None] == speaker[j]),

@@ -143,6 +143,15 @@ class People:
         self._call(person, visible_name(name) or person.name, (*person.aliases, *aliases))
         return person
 
+    def leave(self, id: str) -> None:
+        """Somebody is not in the room any more: who has not spoken is forgotten."""
+        person = self.get(id)
+        if person is None:
+            return
+        person.introduced = person.here = False
+        if not person.spoken:
+            self._forget(person)
+
     def hear(self, id: str, *, name: str | None = None, bot: bool = False) -> Person:
         """Somebody speaks."""
         person = self._person(id)
@@ -376,8 +385,11 @@ class People:
         person.spoken = False
         self._spoken -= 1
         if not person.introduced:
-            self._index(person, forget=True)
-            del self._people[person.id]
-            for key in person.keys:
-                if self._ids.get(key) == person.id:
-                    del self._ids[key]
+            self._forget(person)
+
+    def _forget(self, person: Person) -> None:
+        self._index(person, forget=True)
+        del self._people[person.id]
+        for key in person.keys:
+            if self._ids.get(key) == person.id:
+                del self._ids[key]

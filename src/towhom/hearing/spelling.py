@@ -13,6 +13,8 @@ LONGEST_NAME = 200
 """Characters of a name that count."""
 TAIL = "_`^|-~0123456789"
 """What people put behind a nick when it is taken, or when they are away."""
+_DECORATION = "[]{}()<>^`|\\/-=_~*.:;!+"
+"""What people put around a nick."""
 SHORTEST_LOOSE = 3
 """Letters of a nick without its tail."""
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
@@ -60,12 +62,15 @@ def folded(name: str) -> str:
 
 
 def short_forms(plain: str) -> set[str]:
-    """What somebody may be called by those who do not write a whole name; folded."""
+    """What somebody may be called by those who do not write a whole name; folded.
+
+    >>> short_forms("[[ada]]"), short_forms("noor_")
+    ({'ada'}, {'noor'})
+    """
     several = plain.split()
     found = {folded(plain), plain.translate(_SPELT_OUT)}
-    trimmed = folded(plain.rstrip(TAIL))
-    if len(trimmed) >= SHORTEST_LOOSE:
-        found.add(trimmed)
+    trimmed = (folded(each) for each in (plain.rstrip(TAIL), plain.strip(_DECORATION)))
+    found.update(each for each in trimmed if len(each) >= SHORTEST_LOOSE)
     if len(several) > 1 and len(several[0]) > 1:
         found.add(folded(several[0]))
     if _HANGUL_NAME.fullmatch(plain):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from towhom.chat import Kind, Message
+from towhom.chat import CHANGES, Kind, Message
 from towhom.crosstalk.columns import Array
-from towhom.crosstalk.mind import Known, Mind, Room
+from towhom.crosstalk.mind import ROWS, Known, Mind, Question, Room
 from towhom.crosstalk.readings import likeliest, read
 from towhom.hearing.calls import Call
 from towhom.hearing.ear import Ear
@@ -18,17 +18,20 @@ from towhom.hearing.people import People as Everybody
 from towhom.hearing.states import flag_of, share_of, text_of, text_or_none, whole_of
 from towhom.hearing.utterance import NO_PIECES, NO_TOKENS, NO_WEIGHTS, REACH, SPOKEN, Utterance
 from towhom.live.addressing import People, believed
+from towhom.live.following import Following
 from towhom.threads import Placed
 
-CHUNK = 128
+CHUNK = ROWS
 """Messages that are taken at once, where there are many."""
-_CHANGES = frozenset({Kind.RENAME, Kind.EDIT, Kind.DELETE})
 _IDS = 10_000
 """So many of the last messages can be answered by their identifier, however far back."""
 _FEW = 4
 """In a room of so many people, who goes on after another has spoken talks to them."""
 _KEPT = 0.001
 """Probabilities below this are not remembered."""
+T = TypeVar("T")
+Far = tuple[int, int, int, int, str, str | None, float, bool]
+"""What is kept of a message that is out of reach: see `_far_of`."""
 _LINES, _NUMBERS = 1 << 53, 1 << 64
 """More lines than any channel has, and more than any number that a log gives a line."""
 
@@ -83,7 +86,7 @@ class Line(NamedTuple):
     @property
     def placed(self) -> Placed:
         """Where it belongs; what is no message of its own stands alone."""
-        if self.turn is None or self.message.kind in _CHANGES:
+        if self.turn is None or self.message.kind in CHANGES:
             return Placed(self.message, self.number, (self.number,), self.number, 1.0)
         turn = self.turn
         return Placed(self.message, self.number, (turn.answers,), turn.thread, turn.likely)
@@ -103,7 +106,7 @@ class Channel:
         self.room = Room(mind)
         self.turns: list[Turn] = []
         """The last messages, the latest last."""
-        self._by_id: dict[str, Turn] = {}
+        self._by_id: dict[str, Turn | Far] = {}
         self._lines = 0
 
     @property
@@ -111,20 +114,27 @@ class Channel:
         """Who is there."""
         return self.ear.people
 
-    def take(self, lines: Sequence[Message]) -> Iterator[Line]:
-        """The next lines; each is understood as if the later ones were not there."""
+    def follow(self, lines: Sequence[Message], see: Callable[[Line], T]) -> Following[T]:
+        """Take the next lines; each is understood as if the later ones were not there.
+
+        Args:
+            lines: Any number.
+            see: Called with each before anything that comes after it is known; what it returns is kept.
+        """
+        results: list[T] = []
         waiting: list[Line] = []
         for message in lines:
             number = self._lines if message.line is None else message.line
             self._lines += 1
-            if message.kind in _CHANGES or self._is_new_name(message):
-                yield from self._place(waiting)
+            if message.kind in CHANGES or self._is_new_name(message):
+                results += yield from self._place(waiting, see)
                 waiting = []
             if message.kind is Kind.RENAME:
-                yield Line(message, number, None, self.ear.rename(message.speaker, message.text))
+                renamed = self.ear.rename(message.speaker, message.text)
+                results.append(see(Line(message, number, None, renamed)))
                 continue
-            if message.kind in _CHANGES:
-                yield Line(message, number, self._change(message))
+            if message.kind in CHANGES:
+                results.append(see(Line(message, number, self._change(message))))
                 continue
             turn = None
             if message.kind in SPOKEN:
@@ -133,9 +143,15 @@ class Channel:
                 turn.only_other = self.people.only_other(turn.utterance.speaker)
                 turn.known = len(self.people)
                 if known is None or not known.spoken:
-                    yield from self._meet(turn.utterance.speaker, waiting)
+                    results += yield from self._meet(turn.utterance.speaker, waiting, see)
             waiting.append(Line(message, number, turn))
-        yield from self._place(waiting)
+        results += yield from self._place(waiting, see)
+        return results
+
+    def turn(self, id: str | None) -> Turn | None:
+        """The message of an identifier; of one far back, no more than who said it to whom."""
+        found = None if id is None else self._by_id.get(id)
+        return _far_turn(*found) if isinstance(found, tuple) else found
 
     def imagine(self, message: Message) -> Turn:
         """A message as if it were said now. Nothing is remembered."""
@@ -153,7 +169,10 @@ class Channel:
             "ear": self.ear.state(),
             "room": self.room.state(),
             "turns": [_state_of(turn) for turn in self.turns],
-            "ids": [_far_of(name, turn) for name, turn in self._by_id.items()],
+            "ids": [
+                [name, *(_far_of(turn) if isinstance(turn, Turn) else turn)]
+                for name, turn in self._by_id.items()
+            ],
         }
 
     def resume(self, state: dict[str, Any]) -> None:
@@ -171,10 +190,12 @@ class Channel:
             raise ValueError("messages and their places differ")
         for name, *told in state["ids"]:
             far = _far_turn(*told)
-            self._by_id[text_of(name)] = near.get(whole_of(far.order, below=count), far)
+            if far.first_thread >= count:
+                raise ValueError("there is a conversation that has not begun")
+            self._by_id[text_of(name)] = near.get(whole_of(far.order, below=count)) or _far_of(far)
         if any(max(turn.utterance.own, turn.utterance.called) > turn.order for turn in self.turns):
             raise ValueError("there is a message that comes after one that was never said")
-        if any(turn.first_thread >= count for turn in (*self.turns, *self._by_id.values())):
+        if any(turn.first_thread >= count for turn in self.turns):
             raise ValueError("there is a conversation that has not begun")
         if state["vocabulary"] != self._lexicon.fingerprint:
             for turn in self.turns:
@@ -192,33 +213,39 @@ class Channel:
         known = self.people.get(message.speaker)
         return known is None or known.name != message.name
 
-    def _meet(self, newcomer: str, waiting: list[Line]) -> Iterator[Line]:
+    def _meet(self, newcomer: str, waiting: list[Line], see: Callable[[Line], T]) -> Following[T]:
         """Somebody speaks for the first time: those who called them before they did addressed them."""
         earlier = [turn.utterance for turn in self.turns]
         earlier += [line.turn.utterance for line in waiting if line.turn is not None]
         naming = self.ear.naming(newcomer, earlier)
         if not naming:
-            return
-        yield from self._place(waiting)
+            return []
+        results = yield from self._place(waiting, see)
         waiting.clear()
         for utterance in naming:
             self.ear.rehear(utterance, utterance.text)
         self.room.refresh(naming)
+        return results
 
-    def _place(self, lines: list[Line]) -> Iterator[Line]:
+    def _place(self, lines: list[Line], see: Callable[[Line], T]) -> Following[T]:
         turns = [line.turn for line in lines if line.turn is not None]
+        if not turns:
+            return [*map(see, lines)]
         known = [self._known(turn) for turn in turns]
         given = [
             None if answered is None else Known(turn.order - answered.order, answered.first_thread)
             for turn, answered in zip(turns, known, strict=True)
         ]
-        heard = self.room.hear([turn.utterance for turn in turns], given)
+        heard = yield Question(self.room, [turn.utterance for turn in turns], given)
         for turn, answered, likely, thread in zip(turns, known, heard.likely, heard.threads, strict=True):
             turn.first_thread = thread
             self._judge(turn, likely, self.turns, answered)
             self.turns.append(turn)
+        for turn in self.turns[:-REACH]:
+            if turn.utterance.id is not None and self._by_id.get(turn.utterance.id) is turn:
+                self._by_id[turn.utterance.id] = _far_of(turn)
         del self.turns[:-REACH]
-        yield from lines
+        return [*map(see, lines)]
 
     def _judge(self, turn: Turn, likely: Array, before: Sequence[Turn], answered: Turn | None = None) -> None:
         """Who a message is for and what it answers, given how likely it answers each before it."""
@@ -252,7 +279,7 @@ class Channel:
     def _known(self, turn: Turn) -> Turn | None:
         """What the platform says that a message answers; from now on, the message itself can be answered."""
         said = turn.utterance
-        found = None if said.reply_to is None else self._by_id.get(said.reply_to)
+        found = self.turn(said.reply_to)
         if said.id is not None:
             self._by_id.pop(said.id, None)
             self._by_id[said.id] = turn
@@ -262,7 +289,7 @@ class Channel:
 
     def _change(self, message: Message) -> Turn | None:
         """A message is changed or taken back: gives that message, if it is remembered."""
-        turn = None if message.id is None else self._by_id.get(message.id)
+        turn = self.turn(message.id)
         if message.kind is Kind.DELETE and message.id is not None:
             self._by_id.pop(message.id, None)
         place = None if turn is None else turn.order - (self.ear.count - len(self.turns))
@@ -276,7 +303,7 @@ class Channel:
             return turn
         self.ear.rehear(said, message.text, message.mentions)
         self.room.refresh([said])
-        linked = self._by_id.get(said.reply_to) if said.reply_to is not None else None
+        linked = self.turn(said.reply_to)
         self._judge(turn, self.room.imagine(said, place), self.turns[:place], linked)
         return turn
 
@@ -298,11 +325,11 @@ def _last_of(who: str, before: Sequence[Turn]) -> int:
     return 0
 
 
-def _far_of(name: str, turn: Turn) -> list[Any]:
+def _far_of(turn: Turn) -> Far:
     """What is kept of a message that can be answered by its identifier, however far back it is."""
     called = turn.utterance.addressee == turn.addressee is not None
-    return [name, turn.order, turn.line, turn.thread, turn.first_thread, turn.utterance.speaker,
-            turn.addressee, round(turn.sure, 6), called]  # fmt: skip
+    return (turn.order, turn.line, turn.thread, turn.first_thread, turn.utterance.speaker,
+            turn.addressee, round(turn.sure, 6), called)  # fmt: skip
 
 
 def _far_turn(

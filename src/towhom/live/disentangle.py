@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from towhom.clusters import Pool, open_processes
 from towhom.corpus import Corpus
 from towhom.corpus.splits import SPLITS
 from towhom.documents import read_json
@@ -38,6 +39,7 @@ def disentangle(
     *,
     model: Path | None = None,
     workers: int = 1,
+    cluster: str | None = None,
     least: int = 1,
     replace: bool = False,
     progress: Callable[[Done], None] = lambda done: None,
@@ -51,6 +53,8 @@ def disentangle(
         out: The file.
         model: A model folder; None for the model that comes with towhom.
         workers: Processes; the file is the same for any number.
+        cluster: As for `towhom.clusters.open_pool`, instead of workers; all its machines must see the corpus
+            and the file's folder under the same path.
         least: Conversations of fewer messages are left out.
         replace: Whether a file of this name is replaced.
         progress: Called after each part.
@@ -69,10 +73,12 @@ def disentangle(
     _prepare(parts, wanted, replace=replace)
     ranges = list(_ranges(corpus))
     done = Done(0, 0, 0)
-    tasks = [(corpus.folder, model, first, last, least, parts) for first, last in ranges]
-    for found in _run(tasks, workers):
-        done = Done(*(a + b for a, b in zip(done, found, strict=True)))
-        progress(done)
+    folders = corpus.folder.absolute(), None if model is None else model.absolute()
+    tasks = [(*folders, first, last, least, parts.absolute()) for first, last in ranges]
+    with open_processes(workers, cluster) as pool:
+        for found in _run(tasks, pool):
+            done = Done(*(a + b for a, b in zip(done, found, strict=True)))
+            progress(done)
     with atomic_file(
         parts / _WHOLE
     ) as file:  # among the parts, so that a killed run leaves nothing elsewhere
@@ -126,19 +132,21 @@ def _ranges(corpus: Corpus) -> Iterator[tuple[int, int]]:
             first = last
 
 
-def _run(tasks: list[tuple[Any, ...]], workers: int) -> Iterator[Done]:
-    if workers <= 1:
-        yield from (_write_part(*task) for task in tasks)
-        return
-    # Processes are started afresh: this one may have threads, which a copy would not have.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(_write_part, *task) for task in tasks]
-        try:
-            for each in as_completed(running):
-                yield each.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+def _run(tasks: list[tuple[Any, ...]], pool: Pool) -> Iterator[Done]:
+    """Do the parts, a few ahead of those that are done."""
+    left = iter(tasks)
+    running: set[Future[Done]] = set()
+    try:
+        while True:
+            for task in islice(left, 2 * pool.places() - len(running) if pool.processes else 1):
+                running.add(pool.executor.submit(_write_part, *task))
+            if not running:
+                return
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (each.result() for each in finished)
+    finally:
+        for each in running:
+            each.cancel()
 
 
 def _part(parts: Path, first: int, last: int) -> Path:

@@ -37,9 +37,8 @@ def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]
         drafts: At least one.
     """
     imagined = [channel.ear.imagine(Message(responder, text)) for text in drafts]
-    energies = channel.room.weigh(imagined).astype(np.float64)
-    energies = np.nan_to_num(energies, nan=-_LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
-    people = _leads(channel.turns, responder)
+    energies = bounded(channel.room.weigh(imagined))
+    people = leads(channel.turns, responder)
     pairs: list[tuple[int, str | None, float]] = []
     for place, said in enumerate(imagined):
         to = said.addressee
@@ -55,7 +54,15 @@ def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]
     return [Pair(place, who, share) for (place, who, _), share in zip(pairs, shares, strict=True)]
 
 
-def _leads(turns: Sequence[Turn], responder: str) -> dict[str, NDArray[np.int64]]:
+def bounded(energies: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Energies that can be added up, whatever they were."""
+    result: NDArray[np.float64] = np.nan_to_num(
+        energies.astype(np.float64), nan=-_LARGEST, posinf=_LARGEST, neginf=-_LARGEST
+    )
+    return result
+
+
+def leads(turns: Sequence[Turn], responder: str) -> dict[str, NDArray[np.int64]]:
     """The columns that lead to each of those who have spoken, who are most recent first."""
     found: dict[str, list[int]] = {}
     own: list[tuple[int, str]] = []

@@ -6,18 +6,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cached_property
 from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from towhom.blas import one_thread
+from towhom.bank.heads import Head, head_of
 from towhom.chat import Message
 from towhom.crosstalk.folder import SavedCrosstalk, lexicon_of, read_crosstalk
 from towhom.crosstalk.mind import Mind
 from towhom.hearing.lexicon import Lexicon
 from towhom.live.answers import Observation
 from towhom.live.channel import CHUNK, Channel
+from towhom.live.following import Following, follow_together
 from towhom.live.session import Session
 from towhom.model_folder import read_words
 from towhom.threads import Placed
@@ -37,6 +39,16 @@ class Model:
         self.saved = saved
         self.lexicon = saved.lexicon
         self.mind = Mind(saved.weights)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells models apart that could answer differently."""
+        return self.saved.fingerprint
+
+    @cached_property
+    def head(self) -> Head:
+        """By which it finds responses in a bank."""
+        return head_of(self.saved.weights, self.fingerprint)
 
     def session(self, state: Any = None) -> Session:
         """A new channel, or one that goes on where the `state` of a session was."""
@@ -65,7 +77,7 @@ class Model:
             prepare(session)
             return session
 
-        return _follow(start, lambda session, lines: iter(session.observe_all(lines)), messages, at_once)
+        return _follow(start, Session.following, messages, at_once)
 
     def threads(self, messages: Iterable[Message], *, at_once: int = CHUNK) -> Iterator[Placed]:
         """Messages with what they answer and their conversation, in order; any number, in bounded memory.
@@ -76,16 +88,15 @@ class Model:
                 fast. The answers are the same, and those of `Session.observe`.
         """
 
-        def take(channel: Channel, lines: list[Message]) -> Iterator[Placed]:
-            with one_thread():
-                return iter([line.placed for line in channel.take(lines)])
+        def take(channel: Channel, lines: list[Message]) -> Following[Placed]:
+            return channel.follow(lines, lambda line: line.placed)
 
         return _follow(lambda: Channel(self.mind, self.lexicon), take, messages, at_once)
 
 
 def _follow(
     start: Callable[[], Follower],
-    take: Callable[[Follower, list[Message]], Iterator[Answer]],
+    take: Callable[[Follower, list[Message]], Following[Answer]],
     messages: Iterable[Message],
     at_once: int,
 ) -> Iterator[Answer]:
@@ -99,9 +110,10 @@ def _follow(
         by_channel: dict[str | None, list[Message]] = {}
         for message in chunk:
             by_channel.setdefault(message.channel, []).append(message)
-        found = {name: take(channels[name], said) for name, said in by_channel.items()}
+        found = follow_together([take(channels[name], lines) for name, lines in by_channel.items()])
+        answers = {name: iter(each) for name, each in zip(by_channel, found, strict=True)}
         for message in chunk:
-            yield next(found[message.channel])
+            yield next(answers[message.channel])
 
 
 def load_live(folder: str | Path | None = None) -> Model:

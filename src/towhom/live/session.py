@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from towhom.bank import Bank
 from towhom.blas import one_thread
 from towhom.chat import Kind, Message
 from towhom.documents import read_json
@@ -24,7 +25,9 @@ from towhom.hearing.utterance import CALLED, LONGEST, Utterance
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.channel import CHUNK, Channel, Line, Turn
 from towhom.live.drafts import weigh
+from towhom.live.following import Following, follow_together
 from towhom.live.reasons import reason_for
+from towhom.live.responding import LEAST, Proposal, propose
 from towhom.threads import Placed
 
 if TYPE_CHECKING:
@@ -62,7 +65,43 @@ class Session:
     def history(self) -> list[Message]:
         """The messages that are remembered, the latest last, with names, and whom each is most likely for."""
         with self._lock:
-            return [self._remembered(turn) for turn in self._channel.turns if not turn.utterance.gone]
+            return [self.message_of(turn) for turn in self._channel.turns if not turn.utterance.gone]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The messages that are remembered, as they were heard and placed, the latest last."""
+        with self._lock:
+            return tuple(self._channel.turns)
+
+    def turn_of(self, observation: Observation) -> Turn | None:
+        """The remembered message that an observation is about; None if it is about none."""
+        with self._lock:
+            message, line = observation.message, observation.placed.line
+            if message.kind is Kind.EDIT:
+                return self._channel.turn(message.id)
+            return next((turn for turn in reversed(self._channel.turns) if turn.line == line), None)
+
+    def observation_of(self, turn: Turn) -> Observation:
+        """What `observe` said of a message that is remembered; a long text may be shortened."""
+        said = turn.utterance
+        message = Message(said.speaker, said.text, said.addressee, id=said.id, reply_to=said.reply_to)
+        placed = Placed(message, turn.line, (turn.answers,), turn.thread, turn.likely)
+        with self._lock:
+            return self._judged(message, turn, placed)
+
+    def message_of(self, turn: Turn) -> Message:
+        """A message as it is remembered, with names."""
+        said, to = turn.utterance, turn.addressee
+        time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
+        return Message(
+            self.people.name_of(said.speaker), said.text, None if to is None else self.people.name_of(to),
+            time, said.id, said.reply_to, said.kind,
+        )  # fmt: skip
+
+    def remembers(self, id: str) -> bool:
+        """Whether the message of an identifier has been observed, and was not taken back."""
+        with self._lock:
+            return self._channel.turn(id) is not None
 
     def introduce(
         self,
@@ -84,6 +123,11 @@ class Session:
         with self._lock:
             self.people.introduce(str(id), name=name, aliases=aliases, bot=bot, here=here)
 
+    def leave(self, id: str | int) -> None:
+        """Somebody is not in the room any more; what they have said is remembered."""
+        with self._lock:
+            self.people.leave(str(id))
+
     def observe(self, message: Message) -> Observation:
         """Take the next message; says who it is for, and what it answers.
 
@@ -94,31 +138,40 @@ class Session:
 
     def observe_all(self, messages: Sequence[Message]) -> list[Observation]:
         """Take the next messages, each as if the later ones were not there: `observe`, only faster."""
-        with self._lock, one_thread():
-            chunks = (messages[start : start + CHUNK] for start in range(0, len(messages), CHUNK))
-            return [self._observed(line) for chunk in chunks for line in self._channel.take(chunk)]
+        with self._lock:
+            return follow_together([self.following(messages)])[0]
+
+    def following(self, messages: Sequence[Message]) -> Following[Observation]:
+        """`observe_all` for who follows several sessions at a time, each in one thread."""
+        observations: list[Observation] = []
+        for start in range(0, len(messages), CHUNK):
+            observations += yield from self._channel.follow(messages[start : start + CHUNK], self._observed)
+        return observations
 
     def rank_addressees(self, speaker: str, text: str) -> tuple[Addressee, ...]:
         """Whom it would be for if somebody said it now, the likeliest first. Nothing is remembered."""
         with self._lock, one_thread():
             return self._ranked(self._channel.imagine(Message(self._id(speaker), text)))
 
-    def is_for(self, name: str | int, *, threshold: float = 0.5) -> Verdict:
-        """Whether the last message is for somebody. Several people may be meant at once.
+    def is_for(
+        self, name: str | int, *, threshold: float = 0.5, observation: Observation | None = None
+    ) -> Verdict:
+        """Whether a message is for somebody. Several people may be meant at once.
 
         Args:
             name: Who, by a name or an identifier; introduced, if they may not have spoken.
             threshold: How likely it must be. Probabilities are calibrated: of the messages for which this
                 says 0.8, about eight in ten are.
+            observation: What `observe` said of the message; None for the last one.
         """
         with self._lock:
-            if self._last is None:
+            last = self._last if observation is None else observation
+            if last is None:
                 taken_back = bool(self._channel.turns)
                 reason = "the last message was taken back" if taken_back else "nothing has been said yet"
                 return Verdict(False, 0.0, reason)
             person = self.people.find(str(name))
             id = str(name) if person is None else person.id
-            last = self._last
             if self.people.id_of(last.message.speaker) == id:
                 return Verdict(False, 0.0, f"{self.people.name_of(id)} said it")
             probability = max((each.probability for each in last.addressees if each.id == id), default=0.0)
@@ -148,6 +201,22 @@ class Session:
             ]  # fmt: skip
         # Sorted by probability; what is said first breaks ties, so that the same question has one answer.
         return sorted(found, key=lambda each: -each.probability)
+
+    def respond(self, responder: str, bank: Bank, k: int = 5, *, least: float = LEAST) -> list[Proposal]:
+        """What somebody could say next of what others have said before, the best first.
+
+        Args:
+            responder: Who speaks next.
+            bank: What to say, and where it comes from.
+            k: How many at most.
+            least: How likely one must be of use to be proposed. Where none is, the list is empty.
+
+        Raises:
+            BankError: The bank was built with another model, or is damaged.
+        """
+        with self._lock, one_thread():
+            id = self._id(responder)
+            return propose(self._channel, self.model, id, bank, k, least=least)
 
     def closest_names(self, name: str) -> list[str]:
         """Names of the channel that are like a given one, for error messages."""
@@ -206,18 +275,12 @@ class Session:
         person = self.people.find(str(name))
         return str(name) if person is None else person.id
 
-    def _remembered(self, turn: Turn) -> Message:
-        """A message as it is remembered, with names."""
-        said, to = turn.utterance, turn.addressee
-        time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
-        return Message(
-            self.people.name_of(said.speaker), said.text, None if to is None else self.people.name_of(to),
-            time, said.id, said.reply_to, said.kind,
-        )  # fmt: skip
-
     def _reason(self, id: str, last: Observation) -> str:
-        """Why the last message is for somebody, or is not."""
-        said = self._channel.turns[-1].utterance
+        """Why a message is for somebody, or is not."""
+        turn = self.turn_of(last)
+        if turn is None:
+            return last.reason
+        said = turn.utterance
         call = next((call for call in said.calls if call.who == id), None)
         if call is not None and call.manner is not Manner.INSIDE:
             return REASONS[call.manner].format(

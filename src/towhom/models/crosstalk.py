@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from towhom.batching import Batcher, Questions
 from towhom.chat import Message
 from towhom.corpus import Corpus
-from towhom.crosstalk.columns import NOBODY, OF_TEXT, Columns, Numbers, columns_of
-from towhom.crosstalk.mind import Mind, Texts
+from towhom.crosstalk.columns import NOBODY, OF_TEXT, Columns, Numbers, columns_of, joined
+from towhom.crosstalk.mind import Mind, Said, Texts
 from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.utterance import REACH, Utterance
@@ -36,7 +36,7 @@ class _Document(NamedTuple):
     """A document as it was heard."""
 
     columns: Columns
-    said: Texts
+    said: Said
     drafts: Columns
     """The same texts as drafts: whom they were for is not known."""
     drafted: Texts
@@ -90,7 +90,7 @@ class _Documents(Batcher):
             places[(drafts < start) | (drafts >= stop)] = stop - start + which
             texts = (self.corpus.utterances.text.slice(each, each + 1)[0] for each in loose.tolist())
             utterances = [heard.ear.imagine(Message(_SOMEBODY, text)) for text in texts]
-            columns = columns_of(utterances, heard.people).after(heard.drafts)
+            columns = joined([heard.drafts, columns_of(utterances, heard.people)])
             heard = heard._replace(drafts=columns, drafted=self._mind.read(utterances).after(heard.drafted))
         return heard, places
 
@@ -103,8 +103,8 @@ class _Documents(Batcher):
                 drafts.append(ear.imagine(Message(_SOMEBODY, message.text)))
                 utterances.append(ear.hear(message))
             found = _Document(
-                columns_of(utterances, people), self._mind.read(utterances), columns_of(drafts, people),
-                self._mind.read(drafts), ear, people,
+                columns_of(utterances, people), self._mind.read(utterances).said,
+                columns_of(drafts, people), self._mind.read(drafts), ear, people,
             )  # fmt: skip
         self._heard[document] = found
         if len(self._heard) > _DOCUMENTS:

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain, repeat
 from zlib import crc32
 
 MOST = 4
@@ -142,4 +143,4 @@ def pieces_of(words: Iterable[str], language: str = "") -> list[int]:
     """
     if language == "zh":
         words = _joined(words)
-    return list(dict.fromkeys(piece for word in words for piece in pieces(word, language)))
+    return list(dict.fromkeys(chain.from_iterable(map(pieces, words, repeat(language)))))

@@ -73,12 +73,12 @@ def collect_second(
     return written(folder, found)
 
 
-def first_sights(mind: Mind, past: Columns, said: Texts) -> Sights:
+def first_sights(mind: Mind, past: Columns, texts: Texts) -> Sights:
     """The conversations of a segment, as the first look finds them."""
     parent = np.zeros(past.size, np.int64)
     for start in range(0, past.size, _CHUNK):
         at = np.arange(start, min(start + _CHUNK, past.size))
-        energies = mind.first_look(past, past.at(at), at, said, said.at(at)).energies
+        energies = mind.first_look(past, past.at(at), at, texts.said, texts.at(at)).energies
         parent[at] = parents(energies)
     thread, answered = np.arange(past.size), np.full(past.size, NOBODY)
     for place in np.flatnonzero(parent).tolist():
@@ -87,12 +87,12 @@ def first_sights(mind: Mind, past: Columns, said: Texts) -> Sights:
     return Sights(parent, thread, answered)
 
 
-def _seen(mind: Mind, past: Columns, said: Texts, rows: Rows) -> Iterator[dict[str, NDArray[Any]]]:
-    sights = first_sights(mind, past, said)
+def _seen(mind: Mind, past: Columns, texts: Texts, rows: Rows) -> Iterator[dict[str, NDArray[Any]]]:
+    sights = first_sights(mind, past, texts)
     for start in range(0, len(rows.at), _CHUNK):
         some = rows.some(slice(start, start + _CHUNK))
         new = past.at(some.at)._replace(named=some.named, mentions=some.mentions)
-        first = mind.first_look(past, new, some.at, said, said.at(some.at))
+        first = mind.first_look(past, new, some.at, texts.said, texts.at(some.at))
         found, cells, messages = seen_again(past, new, some.at, sights, first)
         row = np.arange(len(some.at))[:, None]
         columns = np.concatenate([found.likeliest, np.full((len(row), 1), REACH)], axis=1)

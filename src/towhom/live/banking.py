@@ -1,0 +1,588 @@
+"""Response banks built from logs: every message that answers another, and is worth saying again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from towhom.bank.approximate import write_index
+from towhom.bank.filters import LIKELY, Left, is_bot, reason_to_leave
+from towhom.bank.heads import signature
+from towhom.bank.slots import without_names
+from towhom.bank.store import MANIFEST, Bank, check_link, key_of
+from towhom.bank.tables import FIXED, LISTS, NO_TIME, TEXTS, Table, quantized, table_of
+from towhom.bank.writing import (
+    by_any,
+    counted,
+    first_of_each,
+    next_segment,
+    text_keys,
+    tidy,
+    write_manifest,
+    write_segment,
+)
+from towhom.blas import one_thread
+from towhom.chat import Kind, Message
+from towhom.corpus import Corpus
+from towhom.corpus.store import is_corpus
+from towhom.documents import read_json
+from towhom.errors import BankError
+from towhom.files import atomic_file
+from towhom.hearing.utterance import Utterance
+from towhom.hearing.words import asks, normalized, words
+from towhom.live.channel import CHUNK, Channel, Line, Turn
+from towhom.live.following import follow_together
+from towhom.live.model import Model, load_live
+from towhom.readers import Document, Report, find_logs
+
+_PART = 20_000
+"""Lines of a part, which is written when it is done, and not done again."""
+_SETTINGS = "settings.json"
+_TUNED_BY = 256
+"""Questions by which an index is tuned."""
+_LONGEST = 1001
+"""Characters of a message that are looked at: one more than responses may have."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is left out of a bank, besides what `towhom.bank.filters` leaves out.
+
+    Args:
+        opt_outs: Names of people: neither what they said is kept, nor what was said in answer to them.
+        bots: Names of programs.
+        pattern: A regular expression; what has it is left out.
+        likely: How likely a message must be to answer another.
+    """
+
+    opt_outs: tuple[str, ...] = ()
+    bots: tuple[str, ...] = ()
+    pattern: str | None = None
+    likely: float = LIKELY
+
+
+class Progress(NamedTuple):
+    """How far it is."""
+
+    parts: int
+    messages: int
+    responses: int
+
+
+class Built(NamedTuple):
+    """What became of the messages of some logs."""
+
+    messages: int
+    responses: int
+    left_out: Counter[str]
+
+
+def build_bank(
+    folder: Path,
+    sources: Sequence[str | Path],
+    *,
+    model: Path | None = None,
+    rules: Rules = Rules(),  # noqa: B008
+    link: str | None = None,
+    format: str | None = None,
+    report: Report | None = None,
+    workers: int = 1,
+    replace_old: bool = False,
+    progress: Callable[[Progress], None] = lambda done: None,
+) -> Built:
+    """Build a bank from logs and corpora. A run that was interrupted goes on where it was.
+
+    Its parts lie in `FOLDER.parts` until it is complete.
+
+    Args:
+        folder: Of the bank.
+        sources: Logs, as `towhom.read` takes them, and folders that `towhom corpus build` made.
+        model: A model folder; None for the model that comes with towhom.
+        rules: What is left out.
+        link: How links look, with `store.LINK_FIELDS` in braces.
+        format: Of the logs; found by looking if None.
+        report: Counts what was read; strict if it is.
+        workers: Processes; the bank is the same for any number.
+        replace_old: Whether a bank that is there is replaced, and parts of another run with it.
+        progress: Called after each part.
+
+    Raises:
+        BankError: There is something at `folder`, nothing is left to keep, or a rule is wrong.
+        LogError: A log cannot be read.
+    """
+    if folder.exists() and not replace_old:
+        raise BankError(f"{folder}: is there already; add to it with `towhom bank add`, or give --force")
+    if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise BankError(f"{folder}: is no response bank, and is not replaced by one")
+    if link is not None:
+        check_link(link)
+    loaded, report = load_live(model), Report() if report is None else report
+    described = _described(sources, loaded, rules, format, report)
+    salt = hashlib.blake2b(json.dumps(described).encode(), digest_size=16).hexdigest()
+    parts = folder.with_name(f"{folder.name}.parts")
+    _prepare(parts, {**described, "salt": salt}, replace=replace_old)
+    found = _run(parts, sources, model, rules, salt, format, report, workers, progress)
+    building = parts / "bank"
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir()
+    manifest = {
+        "model": described["model"], "salt": salt, "link": link, "segments": [],
+        "forgotten": {"speakers": [], "ids": []}, "sources": described["sources"],
+    }  # fmt: skip
+    built = _append(building, manifest, found, np.empty(0, np.uint64), loaded)
+    if folder.exists():
+        shutil.rmtree(folder)
+    building.rename(folder)
+    shutil.rmtree(parts)
+    return built
+
+
+def add_to_bank(
+    folder: Path,
+    sources: Sequence[str | Path],
+    *,
+    model: Path | None = None,
+    rules: Rules = Rules(),  # noqa: B008
+    format: str | None = None,
+    report: Report | None = None,
+    workers: int = 1,
+    restart: bool = False,
+    progress: Callable[[Progress], None] = lambda done: None,
+) -> Built:
+    """Add the responses of more logs to a bank; see `build_bank`. What it holds already is not added.
+
+    Raises:
+        BankError: It is no bank, or one of another model, or it has these logs already.
+        LogError: A log cannot be read.
+    """
+    bank, loaded = Bank(folder), load_live(model)
+    bank.require_model(loaded.fingerprint)
+    report = Report() if report is None else report
+    described = _described(sources, loaded, rules, format, report)
+    known = {each["sha256"] for each in bank.manifest["sources"]}
+    again = [each["name"] for each in described["sources"] if each["sha256"] in known]
+    if again:
+        raise BankError(f"{folder}: was made of {again[0]} already; give logs that are new")
+    parts = folder.with_name(f"{folder.name}.parts")
+    _prepare(parts, {**described, "salt": bank.salt}, replace=restart)
+    found = _run(parts, sources, model, rules, bank.salt, format, report, workers, progress)
+    keys = [text_keys(piece) for segment in bank.segments for piece in segment.table.pieces()]
+    manifest = dict(bank.manifest)
+    manifest["sources"] = [*manifest["sources"], *described["sources"]]
+    tidy(folder, manifest)
+    built = _append(folder, manifest, found, np.concatenate([np.empty(0, np.uint64), *keys]), loaded)
+    shutil.rmtree(parts)
+    return built
+
+
+def index_bank(bank: Bank, model: Model) -> dict[str, float]:
+    """Make an index of a bank's vectors, tuned by what its responses answered; see `write_index`."""
+    bank.require_model(model.fingerprint)
+    rows = np.random.default_rng(0).permutation(len(bank))[:_TUNED_BY].tolist()
+    asked = [
+        Utterance("", "", tokens=model.lexicon.tokens(words(bank[row].question), lambda word: False))
+        for row in sorted(rows)
+    ]
+    with one_thread():
+        head = model.head
+        queries = [
+            head.heard(model.mind.read(asked[start : start + CHUNK]).state)
+            for start in range(0, len(asked), CHUNK)
+        ]
+        return write_index(bank, np.concatenate([np.empty((0, len(head.heard_b)), np.float32), *queries]))
+
+
+def _append(
+    folder: Path, manifest: dict[str, Any], found: list[Path], known: NDArray[np.uint64], model: Model
+) -> Built:
+    """Write the responses of some parts as a new segment, those that are known left out."""
+    forgotten = {name: np.array(keys, np.uint64) for name, keys in manifest["forgotten"].items()}
+    keys, left_out, messages = [], Counter[str](), 0
+    for path in found:
+        counts = read_json(path.with_suffix(".json"))
+        messages += counts["messages"]
+        left_out.update(counts["left_out"])
+        keys.append(text_keys(Table.load(path)))
+    fresh = first_of_each(keys, known)
+    every = np.sort(np.concatenate([np.empty(0, np.uint64), *keys]))
+    kept = 0
+
+    def tables() -> Iterator[Table]:
+        nonlocal kept
+        for path, own, wanted in zip(found, keys, fresh, strict=True):
+            table = counted(Table.load(path), own, every)
+            left_out[Left.REPEATED] += int((~wanted).sum())
+            gone = by_any(table, forgotten["speakers"])
+            if len(forgotten["ids"]):
+                ids = [key_of(id, manifest["salt"]) for id in table.texts("id")]
+                gone |= np.isin(np.array(ids, np.uint64), forgotten["ids"])
+            left_out[Left.OPTED_OUT] += int((gone & wanted).sum())
+            rows = np.flatnonzero(wanted & ~gone)
+            kept += len(rows)
+            yield table.at(rows)
+
+    width = model.head.answers_b.shape[0]
+    segment = write_segment(folder / next_segment(manifest), tables(), width)
+    if kept or not manifest["segments"]:
+        manifest = {**manifest, "segments": [*manifest["segments"], segment]}
+    write_manifest(folder, manifest)
+    return Built(messages, kept, +left_out)
+
+
+def _described(
+    sources: Sequence[str | Path], model: Model, rules: Rules, format: str | None, report: Report
+) -> dict[str, Any]:
+    """What a bank is made of: two runs with the same description make the same parts."""
+    if rules.pattern is not None:
+        _pattern(rules.pattern)
+    found: list[dict[str, Any]] = []
+    for source in map(Path, sources):
+        if is_corpus(source):
+            corpus = Corpus(source)
+            found.append({"name": source.name, "sha256": corpus.manifest["hash"]})
+            continue
+        for log in find_logs(source, format=format, report=Report()):
+            _, digest = log.source.digest()
+            found.append({"name": Path(log.source.name).name, "sha256": digest})
+    if not found:
+        raise BankError("there is no log to build a bank from")
+    return {
+        "model": signature(model.fingerprint),
+        "rules": json.loads(json.dumps(asdict(rules))),
+        "sources": found,
+        "strict": report.strict,
+    }
+
+
+def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
+    """Make sure that the parts that are there are of the same run."""
+    problem = None
+    try:
+        if read_json(parts / _SETTINGS) != wanted:
+            problem = "holds parts of a run with other logs, rules or another model"
+    except FileNotFoundError:
+        if parts.exists() and any(parts.glob("[0-9]*")):
+            problem = f"holds parts, and no {_SETTINGS} that says of which run"
+    except (OSError, ValueError) as error:
+        problem = f"{_SETTINGS} cannot be read ({error}), so nobody knows of which run the parts are"
+    if problem and not replace:
+        raise BankError(f"{parts}: {problem}; --force starts anew")
+    if problem:
+        shutil.rmtree(parts)
+    if not (parts / _SETTINGS).exists():
+        with atomic_file(parts / _SETTINGS, "w") as file:
+            json.dump(wanted, file)
+
+
+# -- parts
+
+
+class _Task(NamedTuple):
+    """Consecutive documents of one log, or of a corpus."""
+
+    path: Path
+    """Of what is made of them."""
+    documents: tuple[Document, ...]
+    corpus: Path | None
+    first: int
+    last: int
+
+
+def _run(
+    parts: Path,
+    sources: Sequence[str | Path],
+    model: Path | None,
+    rules: Rules,
+    salt: str,
+    format: str | None,
+    report: Report,
+    workers: int,
+    progress: Callable[[Progress], None],
+) -> list[Path]:
+    """Do all parts that are not done; gives them in order."""
+    found: list[Path] = []
+    done = Progress(0, 0, 0)
+
+    def tasks() -> Iterator[_Task]:
+        for task in _tasks(parts, sources, format, report):
+            found.append(task.path)
+            yield task
+
+    def count(path: Path) -> None:
+        nonlocal done
+        counts = read_json(path.with_suffix(".json"))
+        done = Progress(
+            done.parts + 1, done.messages + counts["messages"], done.responses + counts["responses"]
+        )
+        progress(done)
+
+    for path in _done(tasks(), model, rules, salt, report.strict, workers):
+        count(path)
+    return found
+
+
+def _done(
+    tasks: Iterable[_Task], model: Path | None, rules: Rules, salt: str, strict: bool, workers: int
+) -> Iterator[Path]:
+    """Do parts in one process or several, in order; few wait at a time, so that memory is bounded."""
+    if workers <= 1:
+        for task in tasks:
+            yield _write_part(task, model, rules, salt, strict)
+        return
+    # Started afresh, not forked: a fork of a process with threads may hang.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting: deque[Future[Path]] = deque()
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(_write_part, task, model, rules, salt, strict))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _tasks(parts: Path, sources: Sequence[str | Path], format: str | None, report: Report) -> Iterator[_Task]:
+    number = 0
+
+    def path() -> Path:
+        nonlocal number
+        number += 1
+        return parts / f"{number:06}.safetensors"
+
+    for source in map(Path, sources):
+        if is_corpus(source):
+            starts = Corpus(source).documents.messages.tolist()
+            first = 0
+            for last in range(1, len(starts)):
+                if starts[last] - starts[first] >= _PART or last == len(starts) - 1:
+                    yield _Task(path(), (), source, first, last)
+                    first = last
+            continue
+        for log in find_logs(source, format=format, report=report):
+            with closing(log.documents(report)) as documents:
+                waiting: list[Document] = []
+                for document in documents:
+                    waiting.append(document)
+                    if sum(len(each.records) for each in waiting) >= _PART:
+                        yield _Task(path(), tuple(waiting), None, 0, 0)
+                        waiting = []
+                if waiting:
+                    yield _Task(path(), tuple(waiting), None, 0, 0)
+
+
+class _Row(NamedTuple):
+    """A response; or, without texts, that a message was taken back."""
+
+    texts: dict[str, str]
+    lists: dict[str, NDArray[Any]]
+    fixed: dict[str, int]
+    asked_id: str | None
+
+
+def _write_part(task: _Task, model: Path | None, rules: Rules, salt: str, strict: bool) -> Path:
+    """Write the responses of some documents, unless that was done already."""
+    counts_path = task.path.with_suffix(".json")
+    if task.path.exists() and counts_path.exists():
+        return task.path
+    left_out, total = Counter[str](), 0
+    loaded = _loaded(model)
+    found: list[_Row] = []
+    with one_thread():
+        documents = list(_messages(task, strict))
+        names = frozenset(
+            normalized(name)
+            for _, messages in documents
+            for message in messages
+            for name in (message.speaker, message.name or "")
+        )
+        channels: dict[str | None, Channel] = {}
+        for document, messages in documents:
+            total += sum(message.kind is Kind.MESSAGE for message in messages)
+            for start in range(0, len(messages), CHUNK):
+                by_channel: dict[str | None, list[Message]] = {}
+                for message in messages[start : start + CHUNK]:
+                    by_channel.setdefault(message.channel, []).append(message)
+                for room, lines in by_channel.items():
+                    if room not in channels:
+                        channels[room] = Channel(loaded.mind, loaded.lexicon)
+                    keep = _Keep(channels[room], loaded, rules, salt, names, document, left_out)
+                    found += [row for row in follow_together([channels[room].follow(lines, keep)])[0] if row]
+        rows = _still_there(found)
+        table = _table(rows, loaded)
+    table.save(task.path)
+    with atomic_file(counts_path, "w") as file:
+        json.dump({"messages": total, "responses": len(rows), "left_out": dict(left_out)}, file)
+    return task.path
+
+
+_models: dict[Path | None, Model] = {}
+
+
+def _loaded(model: Path | None) -> Model:
+    """A model, loaded once in each process."""
+    if model not in _models:
+        _models[model] = load_live(model)
+    return _models[model]
+
+
+def _messages(task: _Task, strict: bool) -> Iterator[tuple[str, list[Message]]]:
+    """The documents of a part, each with its lines."""
+    if task.corpus is None:
+        report = Report(strict=strict)
+        for document in task.documents:
+            yield document.name, list(document.messages(report))
+        return
+    corpus = Corpus(task.corpus)
+    for place in range(task.first, task.last):
+        conversation = corpus.conversation(place)
+        yield (
+            conversation.name,
+            [replace(each, line=line) for line, each in enumerate(conversation.messages)],
+        )
+
+
+def _still_there(rows: Sequence[_Row]) -> list[_Row]:
+    """Responses as they were in the end: without what was changed later, or taken back."""
+    taken_back = {row.asked_id for row in rows if not row.texts}
+    last = {row.texts["id"]: row for row in rows if row.texts and row.texts["id"]}
+    return [
+        row
+        for row in rows
+        if row.texts
+        and (not row.texts["id"] or last[row.texts["id"]] is row)
+        and (not row.texts["id"] or row.texts["id"] not in taken_back)
+        and (row.asked_id is None or row.asked_id not in taken_back)
+    ]
+
+
+class _Keep:
+    """Makes a row of a message that is worth keeping."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        model: Model,
+        rules: Rules,
+        salt: str,
+        names: frozenset[str],
+        document: str,
+        left_out: Counter[str],
+    ) -> None:
+        self._channel, self._model, self._salt = channel, model, salt
+        self._names, self._document, self._left_out = names, document, left_out
+        self._likely = rules.likely
+        self._opt_outs = {key_of(name, salt) for name in rules.opt_outs}
+        self._bots = {key_of(name, salt) for name in rules.bots}
+        self._pattern = None if rules.pattern is None else _pattern(rules.pattern)
+
+    def __call__(self, line: Line) -> _Row | None:
+        if line.message.kind is Kind.DELETE and line.message.id is not None:
+            return _Row({}, {}, {}, line.message.id)
+        if line.turn is None or line.message.kind not in (Kind.MESSAGE, Kind.EDIT):
+            return None
+        found = self._row(line.message, line.turn)
+        if isinstance(found, Left):
+            self._left_out[found] += 1
+            return None
+        return found
+
+    def _row(self, message: Message, turn: Turn) -> _Row | Left:
+        said, question = turn.utterance, turn.answered
+        if (
+            question is None
+            or question.speaker == said.speaker
+            or turn.likely < self._likely
+            or question.gone
+        ):
+            return Left.NO_ANSWER
+        people, salt = self._channel.people, self._salt
+        who, asker = (
+            {key_of(name, salt) for name in self._names_of(id)} for id in (said.speaker, question.speaker)
+        )
+        if is_bot(message) or who & self._bots or asker & self._bots:
+            return Left.BOT
+        if (who | asker) & self._opt_outs:
+            return Left.OPTED_OUT
+        weight = self._model.lexicon.weight
+        text, asked = (
+            without_names(
+                each.text[:_LONGEST],
+                people,
+                weight,
+                addressee=addressee,
+                responder=responder,
+                others=self._names,
+            )
+            for each, addressee, responder in (
+                (said, question.speaker, said.speaker),
+                (question, said.speaker, question.speaker),
+            )
+        )
+        reason = reason_to_leave(said, text)
+        if reason is not None:
+            return reason
+        if self._pattern is not None and (self._pattern.search(text) or self._pattern.search(asked)):
+            return Left.MATCHES
+        values = (
+            said.asks, question.asks or asks(question.text), *said.bearing, said.everybody, said.command,
+        )  # fmt: skip
+        flags = sum(bool(value) << place for place, value in enumerate(values))
+        fixed = {
+            "line": turn.line, "thread": turn.thread, "asked": turn.answers,
+            "time": NO_TIME if said.time is None else int(said.time),
+            "speaker": key_of(people.name_of(said.speaker), salt),
+            "speaker_id": key_of(said.speaker, salt),
+            "asker": key_of(people.name_of(question.speaker), salt),
+            "asker_id": key_of(question.speaker, salt),
+            "flags": flags, "times": 1,
+        }  # fmt: skip
+        texts = {
+            "response": text, "question": asked, "document": self._document,
+            "channel": message.channel or "", "id": message.id or "",
+        }  # fmt: skip
+        lists = {"tokens": said.tokens, "pieces": said.pieces, "asked_pieces": question.pieces}
+        return _Row(texts, lists, fixed, question.id)
+
+    def _names_of(self, id: str) -> tuple[str, ...]:
+        """All names that somebody has had, and their identifier."""
+        person = self._channel.people.get(id)
+        return (id,) if person is None else (id, person.id, *person.names)
+
+
+def _table(rows: Sequence[_Row], model: Model) -> Table:
+    head = model.head
+    vectors = [np.empty((0, len(head.answers_b)), np.float32)]
+    for start in range(0, len(rows), CHUNK):
+        some = [Utterance("", "", tokens=row.lists["tokens"]) for row in rows[start : start + CHUNK]]
+        vectors.append(head.answers(model.mind.read(some).state))
+    codes, scale = quantized(np.concatenate(vectors))
+    given = [name for name in FIXED if name != "scale"]
+    fixed: dict[str, Any] = {name: [row.fixed[name] for row in rows] for name in given}
+    return table_of(
+        {name: [row.texts[name] for row in rows] for name in TEXTS},
+        {name: [row.lists[name] for row in rows] for name in LISTS},
+        {**fixed, "scale": scale},
+        codes,
+    )
+
+
+def _pattern(pattern: str) -> regex.Pattern[str]:
+    try:
+        return regex.compile(pattern, regex.IGNORECASE)
+    except regex.error as error:
+        raise BankError(f"{pattern}: is no regular expression ({error})") from error

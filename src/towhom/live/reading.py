@@ -1,0 +1,176 @@
+"""A log read through by a model: every message with whom it is for and what it answers, by their ids."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from towhom.chat import Message
+from towhom.live.answers import Observation
+from towhom.live.channel import CHUNK
+from towhom.live.model import Model
+from towhom.live.session import Session
+from towhom.readers.identity import Located, record_of
+from towhom.threads import Placed
+
+_OPEN = 100
+"""Rooms that are kept as they are: an export has its rooms one after another, or few at a time."""
+_REMEMBERED = 250_000
+"""Messages whose conversation is remembered at least; memory is twice that at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A line of a log, and what a model says of it.
+
+    Args:
+        located: The line, and what names it.
+        observation: Who it is for. The numbers of its `placed` are those of the reading: lines from 0.
+        replies_to: The id of what it answers; its own if it starts a conversation.
+        thread: The id of the message that started its conversation.
+        certain: Whether the platform says what it answers.
+    """
+
+    located: Located
+    observation: Observation
+    replies_to: str
+    thread: str
+    certain: bool = False
+
+    @property
+    def message(self) -> Message:
+        """The line as it stands in the log."""
+        return self.located.message
+
+    @property
+    def starts(self) -> bool:
+        """Whether it starts a conversation."""
+        return self.replies_to == self.located.id
+
+    @property
+    def name(self) -> str:
+        """What people call the speaker."""
+        message = self.observation.message
+        return message.name or message.speaker
+
+    @property
+    def link_probability(self) -> float:
+        """How likely it answers that message, or starts a conversation."""
+        return 1.0 if self.certain else self.observation.placed.probability
+
+    @property
+    def placed(self) -> Placed:
+        """Where it belongs, by the numbers of the reading."""
+        return self.observation.placed
+
+
+def answers(
+    model: Model,
+    lines: Iterable[Located],
+    *,
+    at_once: int = CHUNK,
+    prepare: Callable[[Session], object] = lambda session: None,
+) -> Iterator[Answered]:
+    """What a model says of every line, in order; any number, in bounded memory.
+
+    A room is followed from its first message to its last, whatever days and files it is in. What the platform
+    says that a message answers holds, however far back that is.
+
+    Args:
+        model: What answers.
+        lines: The lines of some logs, as `locate` gives them.
+        at_once: How many are waited for before any is answered: 1 to follow a chat as it runs.
+        prepare: Called with the session of each room before its first message.
+    """
+    sessions, known = _Sessions(model, prepare), _Known()
+    source = enumerate(lines)
+    while chunk := list(islice(source, at_once)):
+        by_room: dict[str, list[Message]] = {}
+        for number, located in chunk:
+            message = replace(located.message, line=number, channel=located.room)
+            by_room.setdefault(located.room, []).append(message)
+        found = {room: iter(sessions.of(room).observe_all(said)) for room, said in by_room.items()}
+        for _, located in chunk:
+            yield known.answered(located, next(found[located.room]))
+
+
+class _Sessions:
+    """The sessions of rooms: of those that have been quiet for long, only what it takes to go on."""
+
+    def __init__(self, model: Model, prepare: Callable[[Session], object]) -> None:
+        self._model, self._prepare = model, prepare
+        self._open: OrderedDict[str, Session] = OrderedDict()
+        self._closed: dict[str, bytes] = {}
+
+    def of(self, room: str) -> Session:
+        """The session of a room."""
+        session = self._open.get(room)
+        if session is None:
+            session = self._open[room] = self._opened(room)
+            if len(self._open) > _OPEN:
+                quiet, last = self._open.popitem(last=False)
+                self._closed[quiet] = zlib.compress(json.dumps(last.state()).encode(), 1)
+        self._open.move_to_end(room)
+        return session
+
+    def _opened(self, room: str) -> Session:
+        state = self._closed.pop(room, None)
+        if state is not None:
+            return self._model.session(json.loads(zlib.decompress(state)))
+        session = self._model.session()
+        self._prepare(session)
+        return session
+
+
+class _Known:
+    """The ids and conversations of the messages so far, as far as they are remembered."""
+
+    def __init__(self) -> None:
+        self._new: dict[int | str, tuple[str, str]] = {}
+        self._old: dict[int | str, tuple[str, str]] = {}
+
+    def answered(self, located: Located, observation: Observation) -> Answered:
+        """The line with ids in the place of numbers."""
+        placed, id = observation.placed, located.id
+        starts = located.reply_to == id
+        linked = (id, id) if starts else self._get(located.reply_to)
+        if linked is not None:
+            replies_to, thread = linked
+        elif placed.starts:
+            replies_to, thread = id, id
+        else:
+            replies_to, thread = self._get(placed.replies_to[0]) or (id, id)
+        self._new[placed.line] = self._new[id] = id, thread
+        if len(self._new) >= 2 * _REMEMBERED:
+            self._old, self._new = self._new, {}
+        return Answered(located, observation, replies_to, thread, linked is not None)
+
+    def _get(self, key: int | str | None) -> tuple[str, str] | None:
+        """Id and conversation of a message."""
+        if key is None:
+            return None
+        return self._new.get(key) or self._old.get(key)
+
+
+def record(answered: Answered) -> dict[str, Any]:
+    """What all outputs say of a message: what names it, who says what to whom, and what it answers."""
+    located, observation = answered.located, answered.observation
+    return {
+        **record_of(located),
+        "name": answered.name,
+        "addressee": observation.addressee,
+        "how": observation.how.value,
+        "probability": round(observation.probability, 4),
+        "audience": observation.audience.value,
+        "reason": observation.reason,
+        "replies_to": answered.replies_to,
+        "link_probability": round(answered.link_probability, 4),
+        "thread": answered.thread,
+        "changes": located.changes,
+        "text": observation.message.text,
+    }
