@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import httpx
 import pytest
 
+from tests.serve.databases import Postgres
+
 JSON = dict[str, Any]
 
 
@@ -42,6 +44,7 @@ class Server:
         assert self.process.stdout is not None
         found = re.match(r"towhom serves at (http://\S+/) ", self.process.stdout.readline())
         assert found, self.log
+        self.address = found[1].rstrip("/")
         self.client = httpx.Client(base_url=found[1], timeout=30)
 
     @property
@@ -113,6 +116,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server"), "--workers", "2", "--rate", "0")
     yield server
     assert server.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL for all tests, each with a database of its own."""
+    pytest.importorskip("psycopg", reason="there is no psycopg")
+    running = Postgres()
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> str:
+    """The address of an empty database, with its password."""
+    return postgres.emptied()
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from tests.serve.conftest import JSON, Start, answer, error, message, said, same
 from towhom import Message
 from towhom.chat import Kind
 from towhom.live import Model
-from towhom.serve.storage import Append, Keyed, SqliteStorage
+from towhom.serve.sqlite import SqliteStorage
+from towhom.serve.storage import Append, Keyed
 
 ROOM = "/v1/channels/room"
 ASKED = [*talk("dee> hello", "ada> is the window shut?"), message("cyd", "dee: is the kettle on?", id=3)]

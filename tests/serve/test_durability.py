@@ -23,7 +23,8 @@ from tests.serve.conftest import (
     wait_for,
 )
 from tests.serve.load import Load
-from towhom.serve.storage import Keep, Snapshot, SqliteStorage
+from towhom.serve.sqlite import SqliteStorage
+from towhom.serve.storage import Keep, Snapshot
 
 ROOM = "/v1/channels/room"
 LONG = [

@@ -48,10 +48,30 @@ def test_the_answer_that_is_shown(client: httpx.Client) -> None:
     assert same(found, json.loads(shown[1]))
 
 
+def test_the_lines_about_a_log_that_are_shown(client: httpx.Client) -> None:
+    """Those that the guide shows are among those that its request gets, up to rounding."""
+    log = re.search(r"    printf '(.*)' > 2024-05-31.txt\n", GUIDE)
+    shown = re.search(r"```json\n(\{\"type\": \"rooms\".*?)\n```", GUIDE, re.DOTALL)
+    assert log
+    assert shown
+    response = client.post(
+        "/v1/logs?name=2024-05-31.txt",
+        content=log[1].replace("\\n", "\n"),
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    found = [json.loads(line) for line in response.text.splitlines()]
+    expected = [json.loads(each) for each in re.split(r"\n(?:\.\.\.\n)?(?=\{)", shown[1])]
+    assert [each["type"] for each in expected] == ["rooms", "message", "complete"]
+    for each in expected:
+        assert any(same(line, each) for line in found), each
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
-def test_commands(start: Start) -> None:
+def test_commands(start: Start, tmp_path: Path) -> None:
     examples = re.findall(
-        r"^    (curl (?:.*\\\n|.*'\{(?:.|\n)*?\}'\n|.*\n)(?:      .*\n)*)", GUIDE, re.MULTILINE
+        r"^    ((?:printf .*\n    )?curl (?:.*\\\n|.*'\{(?:.|\n)*?\}'\n|.*\n)(?:      .*\n)*)",
+        GUIDE,
+        re.MULTILINE,
     )
     assert len(examples) >= 14
     server = start()
@@ -61,7 +81,10 @@ def test_commands(start: Start) -> None:
             continue
         command = example.replace("curl ", "curl --silent --show-error --fail --max-time 10 ", 1)
         done = subprocess.run(
-            ["bash", "-c", command.replace("localhost:8080", address)], capture_output=True, text=True
+            ["bash", "-c", command.replace("localhost:8080", address)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
         )
         assert done.returncode == 0, f"{example}\n{done.stderr}"
         assert "DELETE" in example or done.stdout.startswith("{")

@@ -53,11 +53,11 @@ class TestDeadline:
 
     def test_one_that_takes_turns_but_does_not_end(self, start: Start) -> None:
         """It is given up alone: its process works on, for others."""
-        server = start("--deadline", "1")
+        server = start("--deadline", "1", "--max-body", "10000000", "--max-messages", "50000")
         workers = server.workers
-        log = "".join(f"[10:00] <p{number % 9}> p{number % 7}: {number}?\n" for number in range(50_000))
+        chat = [message(f"p{number % 9}", f"p{number % 7}: {number}?") for number in range(50_000)]
         with ThreadPoolExecutor(1) as pool:
-            job = pool.submit(server.client.post, "/v1/threads", json={"log": log})
+            job = pool.submit(server.client.post, "/v1/threads", json={"messages": chat})
             answer(server.client.post("/v1/addressees", json=QUESTION))
             error(job.result(), 504, "took-too-long")
         assert server.workers == workers

@@ -11,7 +11,8 @@ import pytest
 from towhom.serve.journal import Journal
 from towhom.serve.metrics import Metrics
 from towhom.serve.problems import Problem
-from towhom.serve.storage import Append, Change, SqliteStorage
+from towhom.serve.sqlite import SqliteStorage
+from towhom.serve.storage import Append, Change
 
 
 class Watched(SqliteStorage):

@@ -71,9 +71,6 @@ class TestSizes:
             ),
             ("/v1/threads", chat(text="x" * 4001), "text-too-long", "body.messages[6].text"),
             ("/v1/threads", {"messages": CHAT * 400}, "too-many-messages", "body.messages"),
-            ("/v1/read", {"log": "x", "name": "x" * 201}, "text-too-long", "body.name"),
-            ("/v1/read", {"log": "[10:00] <ada> hi\n" * 50_001}, "unreadable-log", "body.log"),
-            ("/v1/threads", {"log": "[10:00] <ada> hi\n" * 50_001}, "unreadable-log", "body.log"),
             ("/v1/select", SELECT | {"responder": "x" * 201}, "text-too-long", "body.responder"),
             ("/v1/select", SELECT | {"candidates": ["x"] * 101}, "too-many-candidates", "body.candidates"),
             ("/v1/select", SELECT | {"candidates": ["x", "x" * 4001]}, "text-too-long", "body.candidates[1]"),
@@ -125,18 +122,6 @@ class TestSizes:
         said(client, channel, CROWD)
         question = {"responder": "ada", "candidates": ["x" * 4000] * 20, "top": 10_000}
         error(client.post(f"{channel}/select", json=question), 422, "answer-too-large", "body.top")
-
-    def test_long_lines_of_a_log(self, client: httpx.Client) -> None:
-        """They are shown whole; only their beginning is looked at."""
-        lines = [f"[10:00] <ada> bob: {'x ' * 2000}", "[10:00] <bob> ada: yes"]
-        found = [
-            answer(client.post("/v1/threads", json={"log": f"{lines[0]}{rest}\n{lines[1]}\n"}))["messages"]
-            for rest in ("", "y " * 2000)
-        ]
-        assert len(found[1][0]["message"]["text"]) - len(found[0][0]["message"]["text"]) in (3999, 4000)
-        for each in found:
-            del each[0]["message"]["text"]
-        assert found[0] == found[1]
 
     def test_settings_set_them(self, start: Start) -> None:
         server = start(
@@ -272,10 +257,6 @@ class TestBody:
     )
     def test_next_messages(self, body: Any, where: str, client: httpx.Client) -> None:
         error(client.post(CHANNEL, json=body), 422, "invalid-request", where)
-
-    @pytest.mark.parametrize("log", [" ", "\x00", "just some text\nand more of it\n", '{"messages": [{"a": '])
-    def test_that_is_no_log(self, log: str, client: httpx.Client) -> None:
-        error(client.post("/v1/read", json={"log": log}), 422, "unreadable-log", "body.log")
 
 
 class TestAddress:

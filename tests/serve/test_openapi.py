@@ -19,13 +19,17 @@ ROUTES = {
     "/v1/select": {"post"},
     "/v1/addressees": {"post"},
     "/v1/threads": {"post"},
-    "/v1/read": {"post"},
+    "/v1/logs": {"post"},
+    "/v1/gate": {"post"},
     "/v1/sample": {"get"},
     "/v1/channels": {"get"},
     "/v1/channels/{id}": {"delete"},
     "/v1/channels/{id}/messages": {"get", "put", "post", "delete"},
     "/v1/channels/{id}/people": {"get", "put"},
+    "/v1/channels/{id}/people/{person}": {"delete"},
+    "/v1/people/{person}": {"delete"},
     "/v1/channels/{id}/select": {"post"},
+    "/v1/channels/{id}/respond": {"post"},
     "/v1/channels/{id}/events": {"get"},
     "/healthz": {"get"},
     "/readyz": {"get"},
@@ -55,9 +59,10 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchem
     server.stop()
 
 
-NOT_SAID = ("unreadable-log", "too-many-messages")
-"""What a schema cannot say: whether a text is a log, how many messages several lists have together."""
-NOTHING_TO_SEND = ("/healthz", "/readyz", "/metrics", "/v1/sample")
+NOT_SAID = ("unreadable-log", "too-many-messages", "unknown-event")
+"""What a schema cannot say: whether a file is a log, or an object an event, how many
+messages several lists have together."""
+NOTHING_TO_SEND = ("/healthz", "/readyz", "/metrics", "/v1/sample", "/v1/people/{person}")
 
 
 def made_up() -> Iterator[tuple[str, str, GenerationMode]]:

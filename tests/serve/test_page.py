@@ -7,15 +7,19 @@ import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 
 from tests.conftest import irc_days
-from tests.serve.conftest import Server, Start, answer, said, talk, texts
+from tests.serve.conftest import Server, Start, answer, counted, said, talk, texts, wait_for
+from tests.serve.exports import slack_export, zipped
+from towhom.cli import main
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -123,12 +127,14 @@ def settled(page: Page) -> None:
 
 
 def row(page: Page, number: int) -> Locator:
-    return page.locator(f'.message[data-number="{number}"]')
+    return page.locator(f'.line[data-number="{number}"]')
 
 
 def numbers(page: Page) -> list[int]:
-    """The messages that are there, as the reader sees them."""
-    found: list[str] = page.locator(".message").evaluate_all("rows => rows.map(row => row.dataset.number)")
+    """The lines that are there, as the reader sees them."""
+    found: list[str] = page.locator(".line[data-number]").evaluate_all(
+        "rows => rows.map(row => row.dataset.number)"
+    )
     return [int(number) for number in found]
 
 
@@ -176,14 +182,15 @@ def test_an_arc_says_how_sure_it_is_when_pointed_at(open_page: Open) -> None:
     page = open_page()
     paste(page, CHAT)
     row(page, 2).hover()
-    expect(row(page, 2).locator(".sure")).to_have_css("opacity", "1")
-    expect(row(page, 2).locator(".sure")).to_contain_text("%")
+    expect(page.locator(".arc-label")).to_contain_text("%")
+    sure = page.locator(".arc-label").text_content() or ""
     expect(page.locator('.arc[data-from="2"]')).to_have_class("arc inferred c0 hot")
     x, y = page.locator('.arc[data-from="5"] .reach').evaluate(
         "path => { const half = path.getPointAtLength(path.getTotalLength() / 2);"
         " const { x, y } = half.matrixTransform(path.getScreenCTM()); return [x, y] }"
     )
     page.mouse.move(x, y)
+    expect(page.locator(".arc-label")).not_to_have_text(sure)
     expect(page.locator(".arc-label")).to_contain_text("%")
 
 
@@ -458,47 +465,6 @@ def test_a_thousand_messages_are_never_all_in_the_page(open_page: Open, tmp_path
         assert focused(page) == expected, key
 
 
-def test_a_long_log_is_asked_about_in_pieces(open_page: Open, tmp_path: Path) -> None:
-    log = tmp_path / "room.txt"
-    lines = [f"[{n // 60 % 24:02}:{n % 60:02}] <p{n % 7}> line {n}" for n in range(2300)]
-    log.write_text("\n".join(["# 20240531", *lines, ""]), "utf-8")
-    page = open_page()
-    asked: list[list[dict[str, Any]]] = []
-    page.on(
-        "request",
-        lambda request: (
-            asked.append(json.loads(request.post_data or "")["messages"])
-            if request.url.endswith("/v1/addressees")
-            else None
-        ),
-    )
-    page.locator("#file").set_input_files(log)
-    expect(page.locator("#progress")).to_be_visible()
-    settled(page)
-    expect(page.locator("#progress")).to_be_hidden()
-    assert [len(messages) for messages in asked] == [2000, 400]
-    assert asked[1][0]["text"] == "line 1900"
-    assert asked[1][-1]["time"] == "2024-06-01T14:19:00"
-    page.locator("#messages").evaluate("feed => { feed.scrollTop = feed.scrollHeight }")
-    expect(row(page, 2299)).to_have_attribute("data-confidence", re.compile(r"0\.\d+"))
-
-
-def test_a_log_is_cut_where_a_message_ends(open_page: Open) -> None:
-    page = open_page()
-    cut = "async log => (await import('./log.js')).split(log)"
-    lines = [f"[10:00] <p> line {n}\n" for n in range(1999)]
-    several = ["[10:01] <p> begins\n", "and goes on\n", "and ends\n"]
-    parts = page.evaluate(cut, "".join([*lines, *several]))
-    assert parts == ["".join(lines), "".join(several)]
-    wide = "é" * 300_000 + "\n"
-    assert page.evaluate(cut, wide * 3) == [wide] * 3
-    exports = ['[\n{"text": "a"}\n]\n', '{\n"messages": []}\n', '[{"text": "a"}]']
-    for export in exports:
-        assert page.evaluate(cut, export + "\n" * 3000) == [export + "\n" * 3000]
-    records = '{"speaker": "a", "text": "b"}\n'
-    assert page.evaluate(cut, records * 2001) == [records * 2000, records]
-
-
 def test_a_broken_stream_is_taken_up_again(open_page: Open, start: Start) -> None:
     flags, room = ("--port", str(free_port())), "/v1/channels/room"
     server = start(*flags)
@@ -576,3 +542,319 @@ def test_asks_for_the_token_once(open_page: Open, start: Start) -> None:
     settled(page)
     expect(dialog).to_be_hidden()
     page.close()
+
+
+def upload(page: Page, log: bytes | str, name: str) -> None:
+    """Choose a file, and wait until the server has said everything about it."""
+    content = log.encode() if isinstance(log, str) else log
+    payload = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    page.locator("#file").set_input_files(payload)  # type: ignore[arg-type]
+    settled(page)
+
+
+def room_names(page: Page) -> list[str]:
+    return page.locator("#room option").all_inner_texts()
+
+
+EXPORT = slack_export(Random(4), 240, "general", "help", "random")
+
+
+def test_the_rooms_of_a_zip_are_kept_apart(open_page: Open, client: httpx.Client, tmp_path: Path) -> None:
+    page = open_page()
+    upload(page, EXPORT, "export.zip")
+    expect(page.locator("#title")).to_have_text("export.zip")
+    names = room_names(page)
+    assert [name.split(" ")[0] for name in names] == ["general", "help", "random"]
+    counts = [int(name.split("(")[1].split(",")[0].rstrip(")")) for name in names]
+    assert sum(counts) == 240
+    for place, count in enumerate(counts):
+        page.get_by_label("Room", exact=True).select_option(index=place)
+        expect(page.locator("#subtitle")).to_contain_text(f"slack · {count} messages")
+        expect(page.locator(".message").first).to_have_attribute("aria-setsize", re.compile(r"\d+"))
+    page.screenshot(path=tmp_path / "rooms.png")
+    # One room needs no switcher.
+    page.get_by_role("button", name="Open another").click()
+    upload(page, CHAT, "lab.log")
+    expect(page.locator("#room")).to_be_hidden()
+    expect(page.locator("#subtitle")).to_contain_text("irc · 6 messages")
+
+
+def test_a_zip_can_be_dropped(open_page: Open) -> None:
+    page = open_page()
+    data = page.evaluate_handle(
+        "bytes => { const d = new DataTransfer();"
+        " d.items.add(new File([new Uint8Array(bytes)], 'x.zip')); return d }",
+        [*EXPORT],
+    )
+    page.locator("body").dispatch_event("drop", {"dataTransfer": data})
+    settled(page)
+    assert len(room_names(page)) == 3
+
+
+def test_several_files_are_one_export(open_page: Open) -> None:
+    page = open_page()
+    logs = {
+        "Ada & Björn.txt": "31/05/2024, 10:00 - Ada: hi\n31/05/2024, 10:01 - Björn: hello\n",
+        "#lab-2024-05-31.log": "[10:00] <cyd> is it open?\n",
+        "#lab-2024-06-01.log": "[10:00] <dee> cyd: it is\n",
+    }
+    files = [
+        {"name": name, "mimeType": "text/plain", "buffer": content.encode()} for name, content in logs.items()
+    ]
+    page.locator("#file").set_input_files(files)  # type: ignore[arg-type]
+    settled(page)
+    expect(page.locator("#title")).to_have_text("3 files")
+    assert room_names(page) == ["#lab (2)", "Ada & Björn (2)"]
+
+
+def test_search_finds_text_and_people_in_all_rooms(open_page: Open) -> None:
+    page = open_page()
+    upload(page, EXPORT, "export.zip")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("DEPLOY.sh")
+    expect(page.locator("#filter")).to_contain_text("“DEPLOY.sh”: ")
+    found = page.locator("#filter").inner_text()
+    here, there = int(found.split(": ")[1].split(" ")[0]), int(found.split(", ")[1].split(" ")[0])
+    counts = [int(name.split("(")[1].split(" ")[0]) for name in room_names(page)]
+    assert (counts[0], sum(counts[1:])) == (here, there)
+    assert here > 0
+    assert set(page.locator(".message .text mark").all_inner_texts()) == {"deploy.sh"}
+    # The next room is searched, too; and people, by any part of their names.
+    page.keyboard.press("Enter")
+    page.keyboard.press("]")
+    expect(page.locator("#filter")).to_contain_text(f": {counts[1]} of ")
+    page.get_by_role("searchbox").fill("lindq")
+    expect(page.locator("#filter")).to_contain_text("“lindq”")
+    names = page.locator(".message .who mark").all_inner_texts()
+    assert set(names) == {"Lindq"}
+    page.get_by_role("searchbox").fill("no such words")
+    expect(page.locator(".message")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.locator("#filter")).to_have_text("")
+    expect(page.get_by_role("searchbox")).to_have_value("")
+
+
+def test_open_questions_lead_to_their_messages(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    upload(page, EXPORT, "export.zip")
+    page.keyboard.press("o")
+    items = page.locator("#question-list button")
+    total = int(page.locator(".sides .open-total").inner_text())
+    assert total == sum(int(name.split(", ")[1].split(" ")[0]) for name in room_names(page) if ", " in name)
+    expect(items).to_have_count(min(total, 60))
+    dates = items.locator("time").evaluate_all("times => times.map(time => time.dateTime)")
+    assert dates == sorted(dates, reverse=True)
+    last = items.last
+    words, people = last.locator(".words").inner_text(), last.locator(".people").inner_text()
+    assert words.endswith("?") or "?" in words
+    last.click()
+    room = people.rpartition(" in ")[2]
+    expect(page.locator("#room option:checked")).to_have_text(re.compile(f"^{room} "))
+    reached = page.locator(".message:focus")
+    expect(reached).to_be_in_viewport()
+    expect(reached).to_have_attribute("data-unanswered", "")
+    assert reached.get_attribute("data-speaker") == people.rpartition(" in ")[0]
+    page.get_by_label("Rooms of the open questions").select_option("one")
+    own = next(name for name in room_names(page) if name.startswith(room))
+    expect(items).to_have_count(int(own.split(", ")[1].split(" ")[0]))
+    page.screenshot(path=tmp_path / "open.png")
+
+
+def test_keys_work_at_once(open_page: Open) -> None:
+    page = open_page()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+    upload(page, EXPORT, "export.zip")
+    for key, expected in [("j", 0), ("j", 1), ("ArrowDown", 2), ("k", 1), ("Home", 0)]:
+        page.keyboard.press(key)
+        assert focused(page) == expected, key
+    page.keyboard.press("u")
+    expect(page.locator("#filter")).to_contain_text("unanswered")
+    page.keyboard.press("Escape")
+    expect(page.locator("#filter")).to_have_text("")
+    for key, name in [("]", "help"), ("]", "random"), ("]", "random"), ("[", "help")]:
+        page.keyboard.press(key)
+        expect(page.locator("#room option:checked")).to_have_text(re.compile(f"^{name} "))
+    # What is typed into a field is text.
+    page.get_by_label("Who speaks next").fill("")
+    page.get_by_label("Who speaks next").press_sequentially("jo/?")
+    expect(page.get_by_label("Who speaks next")).to_have_value("jo/?")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    # A button that has the keyboard is pressed with Enter.
+    page.locator("#conversation-list button").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#filter")).to_contain_text("conversation ")
+
+
+def test_progress_and_cancel(open_page: Open, client: httpx.Client) -> None:
+    page = open_page()
+    log = "".join(f"[10:00] <p{number % 9}> p{number % 7}: {number}?\n" for number in range(40_000))
+    payload = {"name": "long.log", "mimeType": "text/plain", "buffer": log.encode()}
+    page.locator("#file").set_input_files(payload)  # type: ignore[arg-type]
+    expect(page.locator("#left")).to_contain_text(re.compile(r"[\d,]+ of 40,000 · about .* left"))
+    expect(page.locator("#progress")).to_be_visible()
+    # What has come can be read meanwhile.
+    expect(page.locator(".message").first).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#status")).to_have_text(re.compile(r"Cancelled after [\d,]+ of 40,000 lines\."))
+    done = int(page.locator("#status").inner_text().split(" ")[2].replace(",", ""))
+    assert 0 < done < 40_000
+    expect(page.locator("#progress")).to_be_hidden()
+    expect(page.get_by_role("button", name="Cancel")).to_be_hidden()
+    expect(page.locator(".message").first).to_be_visible()
+    wait_for(lambda: counted(client, "towhom_logs") == 0, 30)
+    # Another log is opened as if nothing had been.
+    page.get_by_role("button", name="Open another").click()
+    paste(page, CHAT)
+    assert numbers(page) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_long_log_gets_the_answers_of_the_command_line(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "room.txt"
+    path.write_text("".join(f"{line}\n" for line in irc_days(Random(7), days=2, lines=1300)), "utf-8")
+    page = open_page()
+    page.locator("#file").set_input_files(path)
+    settled(page)
+    page.keyboard.press("End")
+    done = CliRunner().invoke(main, ["who", str(path), "--json", "--keep", "action"])
+    expected = [json.loads(line) for line in done.stdout.splitlines()][-8:]
+    shown = page.locator(".message").evaluate_all("rows => rows.map(row => ({...row.dataset}))")[-8:]
+    assert [each["text"] for each in expected] == page.locator(".message .text").all_inner_texts()[-8:]
+    for ours, theirs in zip(shown, expected, strict=True):
+        assert ours.get("to") == theirs["addressee"]
+        assert float(ours["confidence"]) == pytest.approx(theirs["probability"], abs=1e-4)
+
+
+def test_right_to_left(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    texts = ("<ליאת> מישהו יודע איפה המפתח?", "<bob> on the shelf", "<ليلى> شكرا، `ls -l` يكفي")
+    log = "".join(f"[10:00] {text}\n" for text in texts)
+    paste(page, log)
+    sides = (
+        "text => { const range = document.createRange(); range.selectNodeContents(text);"
+        " const [a, b] = [range.getBoundingClientRect(), text.getBoundingClientRect()];"
+        " return [a.left - b.left, b.right - a.right] }"
+    )
+    for number, rtl in [(0, True), (1, False), (2, True)]:
+        left, right = row(page, number).locator(".text").evaluate(sides)
+        assert (right < 2 < left) if rtl else (left < 2 < right), number
+    code = row(page, 2).locator("code")
+    assert code.evaluate("code => getComputedStyle(code).direction") == "ltr"
+    words = page.locator("#conversation-list .words").first
+    assert words.evaluate("words => getComputedStyle(words).direction") == "rtl"
+    page.screenshot(path=tmp_path / "right-to-left.png")
+    phone = open_page(size=PHONE)
+    paste(phone, log)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    phone.screenshot(path=tmp_path / "right-to-left-phone.png")
+
+
+def test_marks_of_slack_and_no_markup(open_page: Open) -> None:
+    evil = '<img src=x onerror="window.hacked=1">'
+    texts = [
+        "run `make` and *see* :tada:",
+        f"```\n{evil}\n```",
+        f"*{evil}* `{evil}` javascript:hacked=1",
+    ]
+    day = [
+        {
+            "type": "message",
+            "user": f"U{number}",
+            "ts": f"171680044{number}.0",
+            "text": escape(text, quote=False),
+        }
+        for number, text in enumerate(texts, start=1)
+    ]
+    people = [
+        {"id": f"U{number}", "name": name} for number, name in enumerate(["ada", "bob", "cyd"], start=1)
+    ]
+    files = {
+        "users.json": json.dumps(people),
+        "channels.json": json.dumps([{"id": "C1", "name": evil}]),
+        "lab/2024-05-27.json": json.dumps(day),
+        f"{evil.replace('/', '')}/2024-05-27.json": json.dumps(day),
+    }
+    page = open_page()
+    upload(page, zipped(files), "x.zip")
+    page.get_by_label("Room", exact=True).select_option(index=1)
+    expect(page.locator("#subtitle")).to_contain_text("3 messages")
+    text = row(page, 0).locator(".text")
+    expect(text.locator("code")).to_have_text("make")
+    expect(text.locator("strong")).to_have_text("see")
+    expect(text.locator("span[title=':tada:']")).to_have_text("🎉")
+    expect(row(page, 1).locator("code.block")).to_have_text(evil)
+    for each in page.locator(".message").all():
+        each.locator(".clock").click()
+    page.keyboard.press("o")
+    page.get_by_role("searchbox").fill("img")
+    expect(page.locator("mark").first).to_be_visible()
+    assert page.evaluate("window.hacked ?? null") is None
+    assert page.locator("main img, main script, main [onerror], main a").count() == 0
+
+
+def test_short_names_are_not_cut_off(open_page: Open) -> None:
+    names = ["Al", "Yo", "Tobias", "Maximiliane", "Noor Hadid"]
+    lines = [
+        {"speaker": name, "text": f"is it {number}, or is it not?", "addressee": names[number % 5 - 2]}
+        for number, name in enumerate(names * 6)
+    ]
+    page = open_page()
+    upload(page, "".join(f"{json.dumps(line)}\n" for line in lines), "chat.jsonl")
+    for width in (1360, 1000, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        row(page, 3).hover()
+        cut = page.locator(".speaker, .to .name").evaluate_all(
+            "names => names.filter(name => name.scrollWidth > name.clientWidth + 1).map(name => name.title)"
+        )
+        assert cut == [], width
+
+
+MANY = """
+count => {
+  const encoder = new TextEncoder();
+  const real = window.fetch;
+  const line = (value) => encoder.encode(JSON.stringify(value) + "\\n");
+  const message = (number) => ({
+    type: "message", room: 0, line: number, number,
+    message: { speaker: `p${number % 40}`, text: `number ${number} `.repeat(1 + number % 5), addressee: null,
+      time: `2024-05-${String(1 + Math.floor(number / 4000)).padStart(2, "0")}T10:00:00` },
+    addressees: [{ name: `p${number * 7 % 40}`, probability: 0.7 }], how: "inferred", reason: "it is made up",
+    asks: number % 9 === 0, replies_to: [number - number % 13], thread: number - number % 500,
+    thread_probability: 0.6 });
+  const body = new ReadableStream({
+    start(to) {
+      const rooms = [{ room: 0, name: "many", format: "slack", messages: count, lines: count }];
+      const left_out = { lines: 0, files: 0 };
+      to.enqueue(line({ type: "rooms", rooms, lines: count, left_out, problems: [] }));
+      for (let number = 0; number < count; number += 1) to.enqueue(line(message(number)));
+      to.enqueue(line({ type: "complete", lines: count }));
+      to.close();
+    },
+  });
+  window.fetch = (path, ...rest) =>
+    String(path).startsWith("v1/logs") ? Promise.resolve(new Response(body)) : real(path, ...rest);
+}
+"""
+
+
+def test_a_hundred_thousand_messages(open_page: Open) -> None:
+    """What is in the page does not grow with the chat, and each of its ends is a key away."""
+    page = open_page()
+    page.evaluate(MANY, 100_000)
+    paste(page, "x")
+    expect(page.locator("#subtitle")).to_contain_text("100,000 messages · 40 people")
+    assert page.locator("*").count() < 2500
+    for key, expected in [("End", 99_999), ("k", 99_998), ("Home", 0)]:
+        page.keyboard.press(key)
+        assert focused(page) == expected
+        expect(row(page, expected)).to_be_in_viewport()
+        assert page.locator(".line").count() < 100
+    page.keyboard.press("/")
+    page.keyboard.type("77777")
+    expect(page.locator(".message")).to_have_count(1)
+    expect(page.locator("#filter")).to_contain_text("1 of 100,000")

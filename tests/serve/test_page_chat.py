@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,28 +17,23 @@ from tests.serve.conftest import JSON, answer, message, talk
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no node on this machine")
+FOLDER = Path(str(towhom.serve.__file__)).parent / "page"
 SCRIPT = """
-import {{ Chat, messageOf }} from {module};
+const {{ Chat, lastMessages }} = await import({module});
 const chat = new Chat();
-const {{ messages, observations, all }} = {given};
-for (const message of messages) chat.add(message, {{ all }});
-const asked = chat.asked.map(messageOf);
-for (const observation of observations) chat.observe(observation, 0);
+for (const observation of {given}) chat.take(observation);
 const line = ({{ speaker, text, to, gone, open, target, position }}) =>
   ({{ speaker, text, to, gone, open, target: target?.position ?? null, position }});
 console.log(JSON.stringify({{
-  lines: chat.lines.map(line), asked, heard: chat.heard, unanswered: chat.unanswered,
-  speakers: [...chat.speakers.keys()],
+  lines: chat.lines.map(line), last: lastMessages(chat, 100), spoken: chat.spoken.length,
+  unanswered: chat.unanswered, speakers: [...chat.speakers.keys()],
 }}));
 """
 
 
-def page_of(messages: list[JSON], observations: list[JSON], *, all: bool) -> Any:
-    """What the page knows of a chat; `all` as in a channel, whose numbers count every line."""
+def run(script: str) -> Any:
+    """What a script prints, as JSON."""
     assert NODE is not None
-    module = (Path(str(towhom.serve.__file__)).parent / "page" / "chat.js").as_uri()
-    given = {"messages": messages, "observations": observations, "all": all}
-    script = SCRIPT.format(module=json.dumps(module), given=json.dumps(given))
     done = subprocess.run(
         [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, check=False
     )
@@ -45,10 +41,16 @@ def page_of(messages: list[JSON], observations: list[JSON], *, all: bool) -> Any
     return json.loads(done.stdout)
 
 
+def page_of(observations: list[JSON]) -> Any:
+    """What the page knows of a chat."""
+    module = json.dumps((FOLDER / "chat.js").as_uri())
+    return run(SCRIPT.format(module=module, given=json.dumps(observations)))
+
+
 def followed(client: httpx.Client, *messages: JSON) -> Any:
     """A channel, as the page shows it."""
     found = answer(client.post("/v1/addressees", json={"messages": list(messages)}))["observations"]
-    return page_of([each["message"] for each in found], found, all=True)
+    return page_of(found)
 
 
 def test_names_are_shown(client: httpx.Client) -> None:
@@ -79,7 +81,7 @@ def test_edits_and_deletions_are_shown_where_the_message_stands(client: httpx.Cl
         ("cyd has joined", False, 4),
         ("it is off", False, 5),
     ]
-    assert page["heard"] == 3
+    assert page["spoken"] == 3
     # What ada asked is answered, and what bob asked is gone.
     assert (page["unanswered"], [each["open"] for each in page["lines"]]) == (0, [False] * 4)
 
@@ -106,11 +108,11 @@ def test_what_an_earlier_version_kept(client: httpx.Client) -> None:
         }
         for each in found["observations"]
     ]
-    lines = page_of([each["message"] for each in old], old, all=True)["lines"]
+    lines = page_of(old)["lines"]
     assert [(each["speaker"], each["to"], each["target"]) for each in lines[1:]] == [("bob", "ada", 0)]
 
 
-def test_a_log_is_asked_about_within_the_limits(client: httpx.Client) -> None:
+def test_what_comes_next_is_asked_within_the_limits(client: httpx.Client) -> None:
     log = [
         message("U1", "x" * 5000, id="a" * 300, name="n" * 300, mentions=["m" * 300] * 150, bot=True),
         message("", "ada has joined", kind="system"),
@@ -120,9 +122,82 @@ def test_a_log_is_asked_about_within_the_limits(client: httpx.Client) -> None:
         {**message("U1", "", kind="delete"), "id": "a" * 300},
         message("U2", "yes", reply_to="a" * 300),
     ]
-    read = answer(client.post("/v1/read", json={"log": "\n".join(map(json.dumps, log))}))["messages"]
-    asked = page_of(read, [], all=False)["asked"]
-    assert [each["kind"] for each in asked] == ["message", "rename", "delete", "message"]
-    found = answer(client.post("/v1/addressees", json={"messages": asked}))["observations"]
-    shown = page_of(read, found, all=False)
-    assert [each["text"] for each in shown["lines"] if each["gone"]] == ["(taken back)"]
+    content = "".join(f"{json.dumps(line)}\n" for line in log).encode()
+    kind = {"Content-Type": "application/octet-stream"}
+    lines = client.post("/v1/logs", content=content, headers=kind).text.splitlines()
+    found = page_of([each for each in map(json.loads, lines) if each["type"] == "message"])
+    assert [each["text"] for each in found["lines"] if each["gone"]] == ["(taken back)"]
+    assert [each["kind"] for each in found["last"]] == ["message", "rename", "delete", "message"]
+    body = {"messages": found["last"], "responder": "ada", "candidates": ["yes"]}
+    answer(client.post("/v1/select", json=body))
+
+
+MARKS = """
+globalThis.document = {{ createElement: (tag) => ({{
+  tag, attributes: {{}}, children: [],
+  setAttribute(name, value) {{ this.attributes[name] = value; }}, removeAttribute() {{}},
+  append(...children) {{ this.children.push(...children); }},
+}}) }};
+const {{ Chat }} = await import({chat});
+const {{ plain, render }} = await import({marks});
+const kind = (node) => node.attributes.class ? `.${{node.attributes.class}}` : "";
+const shown = (node) => typeof node === "string" ? node
+  : `<${{node.tag}}${{kind(node)}}>${{node.children.map(shown).join("")}}</>`;
+const chat = new Chat({{ format: {format} }});
+chat.speakers.set("Kenji Watanabe", 1);
+const line = {{ text: {text}, gone: false, chat, message: {{ mentions: ["Mira"] }} }};
+console.log(JSON.stringify([render(line).map(shown).join(""), plain(line)]));
+"""
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "expected"),
+    [
+        ("slack", "is *this* _really_ ~so~?", "is <strong>this</> <em>really</> <s>so</>?"),
+        ("slack", "2*3*4 snake_case_name a * b * c", "2*3*4 snake_case_name a * b * c"),
+        ("slack", "*bold _and italic_*", "<strong>bold <em>and italic</></>"),
+        ("slack", "run `rm *.txt *.log` now", "run <code>rm *.txt *.log</> now"),
+        ("slack", "see\n```\nmake *all*\n```\nthen", "see<code.block>make *all*</>then"),
+        ("slack", ":tada: :not_a_name: 10:30:45", "<span>🎉</> :not_a_name: 10:30:45"),
+        ("slack", ":wave::skin-tone-3: hi", "<span>👋</> hi"),
+        ("slack", "ask @Kenji Watanabe or @Mira, @nobody", "ask <span.mention>@Kenji Watanabe</> or "
+         "<span.mention>@Mira</>, @nobody"),
+        ("slack", "<!channel> @here ann@all.example", "<!channel> <span.mention>@here</> ann@all.example"),
+        ("discord", "**a** *b* __c__ ~~d~~ ||e||", "<strong>a</> <em>b</> <u>c</> <s>d</> "
+         "<span.spoiler>e</>"),
+        ("discord", "```py\nprint(1)\n```", "<code.block>print(1)</>"),
+        ("discord", "<:partyblob:12345> <a:tada:99>", ":partyblob: <span>🎉</>"),
+        ("whatsapp", "*hi* :tada:", "<strong>hi</> :tada:"),
+        ("irc", "*hi* _there_ :tada: `ls`", "*hi* _there_ :tada: <code>ls</>"),
+        (None, "http://a.example/x_y_z, (https://b.example)", "<a>http://a.example/x_y_z</>, "
+         "(<a>https://b.example</>)"),
+        (None, "see https://a.example/b_(c).", "see <a>https://a.example/b_(c)</>."),
+        ("slack", "javascript:alert(1) <script>x</script>", "javascript:alert(1) <script>x</script>"),
+        ("slack", "*" * 5000 + "_" * 5000 + "`" * 5001, None),
+        ("discord", "**" * 4000 + "||" * 3000 + "x", None),
+    ],
+)  # fmt: skip
+def test_marks(format: str | None, text: str, expected: str | None) -> None:
+    modules = {name: json.dumps((FOLDER / f"{name}.js").as_uri()) for name in ("chat", "marks")}
+    shown, plain = run(MARKS.format(**modules, format=json.dumps(format), text=json.dumps(text)))
+    if expected is not None:
+        assert shown == expected
+        bare = re.sub(r"<(?:strong|em|s|u|a|span|code)(?:\.\w+)?>|</>", " ", expected)
+        assert plain.replace(" ", "") == bare.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("naive", True), ("NAÏVE cafe", True), ('"a café"', True), ('"café a"', False), ("wren", True),
+        ("noor key", False), ("ｃａｆé", True), ("   ", True),
+    ],
+)  # fmt: skip
+def test_search(query: str, expected: bool) -> None:
+    module = json.dumps((FOLDER / "search.js").as_uri())
+    line = json.dumps({"spoken": True, "text": "a naïve key, in a café", "speaker": "Wren", "to": "Jón"})
+    script = f"""
+    const {{ matches, termsOf }} = await import({module});
+    console.log(JSON.stringify(matches({line}, termsOf({json.dumps(query)}))));
+    """
+    assert run(script) is expected

@@ -35,10 +35,7 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
 {shown}
-    }}
 }}
 """
 """What the guide's part stands in, so that it runs beside others and needs no rights."""
@@ -60,8 +57,14 @@ def free_port() -> int:
 
 def nginx(folder: Path, port: int, server: str) -> list[str]:
     shown = indent(shown_for("nginx").replace("127.0.0.1:8080", server), " " * 8)
+    return nginx_settings(folder, f"    server {{\n        listen 127.0.0.1:{port};\n{shown}\n    }}")
+
+
+def nginx_settings(folder: Path, shown: str) -> list[str]:
+    """The command that starts nginx with some settings, of what it does with HTTP."""
+    folder.mkdir(exist_ok=True)
     config = folder / "nginx.conf"
-    config.write_text(NGINX.format(user=getuser(), folder=folder, port=port, shown=shown))
+    config.write_text(NGINX.format(user=getuser(), folder=folder, shown=shown))
     return ["nginx", "-c", str(config), "-p", str(folder), "-e", "stderr"]
 
 
@@ -80,7 +83,13 @@ def proxy(name: str, folder: Path, server: str) -> Iterator[str]:
     """The address of a proxy before a server."""
     folder.mkdir()
     port = free_port()
-    command = {"nginx": nginx, "caddy": caddy}[name](folder, port, server)
+    with begun({"nginx": nginx, "caddy": caddy}[name](folder, port, server), folder, port) as address:
+        yield address
+
+
+@contextmanager
+def begun(command: list[str], folder: Path, port: int) -> Iterator[str]:
+    """The address of a proxy that a command starts."""
     with (folder / "log.txt").open("w") as log:
         running = subprocess.Popen(command, stdout=log, stderr=log, env={"HOME": str(folder), "PATH": PATH})
     try:

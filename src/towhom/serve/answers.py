@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from towhom.bots.context import Context
+from towhom.bots.verdict import GateVerdict
 from towhom.chat import Message
 from towhom.hearing.words import asks
 from towhom.live import Model, Observation, Session
@@ -53,6 +55,33 @@ def observation(seen: Observation) -> dict[str, Any]:
     }
 
 
+def verdict_of(verdict: GateVerdict, max_tokens: int) -> dict[str, Any]:
+    """Whether a bot speaks; what it should read before is there if it does."""
+    context = verdict.context(max_tokens) if verdict else Context((), 0)
+    to = verdict.reply_to
+    return {
+        "speak": bool(verdict),
+        "probability": round(verdict.probability, _DIGITS),
+        "reason": verdict.reason,
+        "called": verdict.called,
+        "everybody": verdict.everybody,
+        "reply_to": None if to is None else {"id": to.id, "name": to.name, "message": to.message},
+        "thread": verdict.thread,
+        "context": [
+            {
+                "speaker": message.speaker,
+                "addressee": message.addressee,
+                "text": message.text,
+                "time": None if message.time is None else message.time.isoformat(),
+                "id": message.id,
+            }
+            for message in context
+        ],
+        "tokens": context.tokens,
+        "steps": list(verdict.steps),
+    }
+
+
 def introduce(session: Session, people: Sequence[dict[str, Any]]) -> None:
     """Make people known to a session who may not have spoken."""
     for person in people:
@@ -72,29 +101,15 @@ def selections(session: Session, responder: str, candidates: Sequence[str], top:
     ]
 
 
-def placed(model: Model, messages: Sequence[Message], longest: int | None = None) -> Iterator[dict[str, Any]]:
-    """A chat with its conversations, message by message; numbers count what is given.
-
-    Args:
-        model: What answers.
-        messages: The chat.
-        longest: How many characters of a message are looked at.
-    """
-    numbered = (
-        replace(message, line=number, text=message.text[:longest]) for number, message in enumerate(messages)
-    )
+def placed(model: Model, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+    """A chat with its conversations, message by message; numbers count what is given."""
+    numbered = (replace(message, line=number) for number, message in enumerate(messages))
     for message, place in zip(messages, model.threads(numbered), strict=True):
         yield {
             "number": place.line,
             "message": record_of(message),
             "kind": message.kind.value,
-            "line": message.line,
             "replies_to": place.replies_to,
             "thread": place.thread,
             "probability": round(place.probability, _DIGITS),
         }
-
-
-def read_line(number: int, message: Message) -> dict[str, Any]:
-    """A line of a log."""
-    return {"number": number, **record_of(message)}

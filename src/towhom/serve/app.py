@@ -19,6 +19,7 @@ from towhom.serve.gate import Gate
 from towhom.serve.problems import Problem, of_status, of_validation
 from towhom.serve.service import Service
 from towhom.serve.storage import Kept
+from towhom.serve.uploads import LogResponse
 from towhom.version import __version__
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -35,6 +36,7 @@ async def _service(request: Request) -> Service:
 
 Serving = Annotated[Service, Depends(_service)]
 ChannelId = Annotated[str, Path(pattern=schemas.CHANNEL, max_length=128, description="The channel's id.")]
+PersonId = Annotated[str, Path(min_length=1, description="Somebody, as in `speaker`.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 After = Annotated[int, Query(ge=-1, le=2**53, description="Only messages with larger numbers.")]
 Key = Annotated[
@@ -81,25 +83,32 @@ async def addressees(body: schemas.AddresseesBody, service: Serving) -> Response
 
 
 @router.post("/v1/threads", response_model=schemas.Threads)
-async def threads(body: schemas.ThreadsBody, service: Serving) -> Response:
-    """Pull the conversations of a chat, or of a log, apart."""
-    worker = service.askers.idlest()
-    if isinstance(body, schemas.LogText):
-        service.limits.name(body.name, "body.name")
-        limits = {"most": service.settings.max_lines, "longest": service.settings.max_text}
-        placed = await worker.ask("threads-of-log", log=body.log, name=body.name, **limits)
-    else:
-        service.limits.chat(body.messages, "body.messages")
-        placed = await worker.ask("threads", messages=_records(body.messages))
+async def threads(body: schemas.Chat, service: Serving) -> Response:
+    """Pull the conversations of a chat apart."""
+    service.limits.chat(body.messages, "body.messages")
+    placed = await service.askers.idlest().ask("threads", messages=_records(body.messages))
     return JSONResponse({"messages": placed})
 
 
-@router.post("/v1/read", response_model=schemas.ReadLog)
-async def read(body: schemas.LogText, service: Serving) -> Response:
-    """Read a log in any format that is known: IRC, Slack, Discord, Telegram, Matrix, WhatsApp, JSON lines."""
-    service.limits.name(body.name, "body.name")
-    most = service.settings.max_lines
-    return JSONResponse(await service.askers.idlest().ask("read", log=body.log, name=body.name, most=most))
+@router.post(
+    "/v1/logs",
+    response_model=schemas.LogLine,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def logs(
+    service: Serving,
+    name: Annotated[str, Query(max_length=255, description="The file's name; it may have the date.")] = "log",
+) -> Response:
+    """Say who every message of a log is for, and what it answers, as lines that come while it is looked at.
+
+    The body is the file as it is, in any format that is known: a log, an export, an archive of several.
+    """
+    return LogResponse(service.uploads, name)
 
 
 @router.get("/v1/sample")
@@ -147,6 +156,12 @@ async def observe(id: ChannelId, body: schemas.NextBody, service: Serving, key: 
     return _json(_observations(await service.channels.observe(id, _records(messages), key)), 201)
 
 
+@router.post("/v1/gate", response_model=schemas.GateVerdict)
+async def gate(body: schemas.GateBody, service: Serving, key: Key = None) -> Response:
+    """Take the next message of a room, or a raw event of a platform; says whether a bot should speak."""
+    return JSONResponse(await service.bots.hear(body, key))
+
+
 @router.get("/v1/channels/{id}/messages", response_model=schemas.ObservationsPage)
 async def messages(id: ChannelId, service: Serving, after: After = -1, limit: Limit = 100) -> Response:
     """The messages of a channel, with what was observed when they came."""
@@ -187,6 +202,24 @@ async def people(id: ChannelId, service: Serving) -> Response:
     return JSONResponse({"people": await service.channels.people(id)})
 
 
+@router.delete("/v1/channels/{id}/people/{person:path}")
+async def forget_in(id: ChannelId, person: PersonId, service: Serving) -> schemas.Forgotten:
+    """Delete what somebody said in a channel, and what is known of them; their lines stay as empty ones."""
+    service.limits.name(person, "path.person")
+    lines = await service.channels.forget(id, person)
+    return schemas.Forgotten(channels=int(lines is not None), messages=lines or 0)
+
+
+@router.delete("/v1/people/{person:path}")
+async def forget(person: PersonId, service: Serving) -> schemas.Forgotten:
+    """Delete what somebody said in any channel, and what is known of them."""
+    service.limits.name(person, "path.person")
+    counts = [await service.forget(name, person) async for name in service.channels.naming(person)]
+    return schemas.Forgotten(
+        channels=sum(channels for channels, _ in counts), messages=sum(messages for _, messages in counts)
+    )
+
+
 @router.post("/v1/channels/{id}/select", response_model=schemas.Selections)
 async def select_next(id: ChannelId, body: schemas.Question, service: Serving) -> Response:
     """Rank pairs of addressee and response for what comes next in a channel."""
@@ -194,6 +227,17 @@ async def select_next(id: ChannelId, body: schemas.Question, service: Serving) -
     question = {"candidates": body.candidates, "top": body.top, "most": service.settings.max_answer}
     found = await service.channels.select(id, responder=body.responder, **question)
     return JSONResponse({"selections": service.limits.answer(found)})
+
+
+@router.post("/v1/channels/{id}/respond", response_model=schemas.Proposals)
+async def respond(id: ChannelId, body: schemas.BankQuestion, service: Serving) -> Response:
+    """Find what somebody could say next in a channel, and to whom, in the server's response bank."""
+    service.limits.name(body.responder, "body.responder")
+    if service.settings.bank is None:
+        raise Problem(404, "no-bank", "This server has no response bank; its setting `bank` names one.")
+    question = {"bank": str(service.settings.bank.resolve()), "top": body.top, "least": body.least}
+    found = await service.channels.respond(id, responder=body.responder, **question)
+    return JSONResponse({"responses": found})
 
 
 @router.get(
@@ -253,7 +297,13 @@ def create_app(service: Service, tokens: Sequence[str]) -> FastAPI:
     app.add_exception_handler(Problem, _answer_problem)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(HTTPException, _answer_status)
-    app.add_middleware(Gate, service.settings, tokens, service.metrics)
+    secret = None
+    if service.peers is not None:
+        from towhom.serve.peers import PassOn
+
+        app.add_middleware(PassOn, service.peers)
+        secret = service.peers.secret
+    app.add_middleware(Gate, service.settings, tokens, service.metrics, secret)
     described = describe(app, service.settings)
     app.openapi = lambda: described  # type: ignore[method-assign]
     return app
@@ -285,7 +335,8 @@ def _check_chats(service: Service, chats: Sequence[schemas.ChatOfPeople], many: 
 
 def _channel(kept: Kept) -> schemas.Channel:
     updated = datetime.fromtimestamp(kept.updated, UTC)
-    return schemas.Channel(id=kept.name, messages=kept.messages, updated=updated)
+    count = kept.messages - kept.first
+    return schemas.Channel(id=kept.name, messages=count, first=kept.first, updated=updated)
 
 
 def _records(messages: Sequence[schemas.Line]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from towhom.errors import ConfigError
-from towhom.serve.storage import FILE, check_whole
+from towhom.serve.sqlite import FILE, check_whole
 
 
 def back_up(folder: Path, copy: Path) -> int:

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from towhom.serve.settings import Settings
+from towhom.serve.uploads import LogResponse
 
 _SETTINGS = {
     "speaker": "max_name",
@@ -40,6 +41,8 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
         routes=app.routes,
     )
     schemas = description["components"]["schemas"]
+    content = description["paths"]["/v1/logs"]["post"]["responses"]["200"]["content"]
+    content[LogResponse.media_type] = content.pop("application/json")  # many of them, a line each
     # Requests are those that refuse fields that are not known.
     requests = {name: each for name, each in schemas.items() if each.get("additionalProperties") is False}
     for title, schema in requests.items():

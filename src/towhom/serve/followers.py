@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from towhom.serve.problems import Problem
@@ -17,8 +17,6 @@ class Follower:
 
     def __init__(self) -> None:
         self.news = asyncio.Event()
-        self.replaced = False
-        """Whether the channel has another history, whose numbers begin at 0 again."""
 
     async def woken(self) -> bool:
         """Wait for news; False if there is none for a while."""
@@ -60,14 +58,17 @@ class Followers:
             if not every:
                 self._by_channel.pop(channel, None)
 
-    def wake(self, channel: str, *, replaced: bool = False) -> None:
+    def wake(self, channel: str) -> None:
         """Tell those who follow a channel that there is news."""
         for follower in self._by_channel.get(channel, ()):
-            follower.replaced |= replaced
             follower.news.set()
+
+    def wake_some(self, channels: Sequence[str] | None) -> None:
+        """Tell those who follow some channels, or any."""
+        for channel in self._by_channel if channels is None else channels:
+            self.wake(channel)
 
     def close(self) -> None:
         """Send everybody home."""
         self.closed = True
-        for channel in self._by_channel:
-            self.wake(channel)
+        self.wake_some(None)

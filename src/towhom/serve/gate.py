@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import Sequence
 from hmac import compare_digest
+from math import inf
 from time import perf_counter
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,17 +15,27 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from towhom.serve.failures import described
 from towhom.serve.metrics import Metrics
-from towhom.serve.problems import Problem, internal
+from towhom.serve.problems import Problem, internal, stopping
 from towhom.serve.rate import RateLimit
 from towhom.serve.settings import Settings
 
 log = logging.getLogger("towhom.serve")
 
+PEER_HEADER = "X-Towhom-Peer"
+"""In which servers show each other their secret."""
+PEER = "towhom.peer"
+"""Of a scope: whether the request comes from such a server."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _WRONG = 10.0
 """Requests a second without a token that is known, for each address; twice that at once."""
 _CLOSE = {"Connection": "close"}
+_LOGS = "/v1/logs"
+_JSON = ("application/json",)
+_FILES = ("application/octet-stream", "application/zip", "application/gzip", "application/json")
+"""Types of bodies. All are such that a web page elsewhere cannot send them without asking first."""
+_PACE = 50_000
+"""Bytes a second; a log that comes as fast may take longer than other bodies."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -41,13 +52,22 @@ class Gate:
         settings: What is allowed.
         tokens: Those that open the server; none if nobody else can reach it.
         metrics: Counts.
+        secret: What other servers show that share the database; none if there are no others.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, tokens: Sequence[str], metrics: Metrics) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        tokens: Sequence[str],
+        metrics: Metrics,
+        secret: str | None = None,
+    ) -> None:
         self._app = app
         self._settings = settings
         self._tokens = [token.encode() for token in tokens]
         self._metrics = metrics
+        self._secret = secret
         self._rate = RateLimit(settings.rate)
         self._wrong = RateLimit(_WRONG)
         self._waiting = 0
@@ -78,7 +98,7 @@ class Gate:
                     await problem.response()(scope, receive, answer)
             except asyncio.CancelledError:  # the server stops, and has waited long enough
                 if not status:
-                    await _stopped().response()(scope, receive, answer)
+                    await stopping().response()(scope, receive, answer)
             except Exception as error:
                 log.error("%s: %s", request_id, described(error))
                 if not status:
@@ -99,14 +119,17 @@ class Gate:
             # Where it ends is a matter of opinion, and a proxy may be of another one.
             sentence = "There is both a Content-Length and a Transfer-Encoding; send one of them."
             raise Problem(400, "bad-request", sentence, "header.Content-Length", _CLOSE)
-        self._check_host(headers)
+        scope[PEER] = self._is_peer(headers, _address(scope))
+        if not scope[PEER]:
+            self._check_host(headers)
         if not path.startswith("/v1/"):
             if path == "/metrics" and not self._settings.loopback:
                 self._bearer(headers, _address(scope))
             await self._app(scope, receive, send)
             return
-        self._rate.take(self._bearer(headers, _address(scope)) or _address(scope))
-        body = _Body(receive, self._settings, headers)
+        if not scope[PEER]:  # where it came from, it was counted
+            self._rate.take(self._bearer(headers, _address(scope)) or _address(scope))
+        body = _Body(receive, self._settings, headers, log=path == _LOGS)
         if path.endswith("/events"):  # which have a limit of their own
             await self._app(scope, body, send)
             return
@@ -118,6 +141,18 @@ class Gate:
             await self._app(scope, body, send)
         finally:
             self._waiting -= 1
+
+    def _is_peer(self, headers: Headers, address: str) -> bool:
+        """Whether a request comes from a server that shares the database."""
+        if PEER_HEADER not in headers:
+            return False
+        if self._secret is None or not compare_digest(
+            headers[PEER_HEADER].encode("latin-1"), self._secret.encode()
+        ):
+            self._wrong.take(address)
+            sentence = "This is not what servers that share a database show each other."
+            raise Problem(401, "unauthorized", sentence, f"header.{PEER_HEADER}")
+        return True
 
     def _check_host(self, headers: Headers) -> None:
         """Without a token, answer only those who mean this machine.
@@ -150,10 +185,6 @@ class Gate:
         return token.strip()
 
 
-def _stopped() -> Problem:
-    return Problem(503, "stopping", "The server stops, and did not finish this; send it again later.")
-
-
 def _address(scope: Scope) -> str:
     return scope["client"][0] if scope.get("client") else ""
 
@@ -162,36 +193,40 @@ class _Body:
     """A body that is read as long as it is not too large, and does not take too long.
 
     Raises:
-        Problem: It says that it is too large.
+        Problem: It says that it is too large, or something else than it should be.
     """
 
-    def __init__(self, receive: Receive, settings: Settings, headers: Headers) -> None:
+    def __init__(self, receive: Receive, settings: Settings, headers: Headers, *, log: bool) -> None:
         self._receive = receive
-        self._most = settings.max_body
+        self._most = settings.max_log if log else settings.max_body
         self._seconds = settings.receive
-        self._end: float | None = asyncio.get_running_loop().time() + settings.receive
+        self._pace = _PACE if log else inf
+        self._start = asyncio.get_running_loop().time()
+        self._whole = False
         self._read = 0
         length = headers.get("content-length", "")
         if length.isdigit():
             self._check(int(length))
         has_body = length not in ("", "0") or "transfer-encoding" in headers
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if has_body and kind != "application/json":
-            # Which a web page elsewhere cannot send without asking first.
-            sentence = "The body must be JSON; send the header Content-Type: application/json."
-            raise Problem(415, "not-json", sentence, "header.Content-Type")
+        if has_body and kind not in (_FILES if log else _JSON):
+            sentence = (
+                "The body must be the file as it is; send the header Content-Type: application/octet-stream."
+                if log
+                else "The body must be JSON; send the header Content-Type: application/json."
+            )
+            raise Problem(415, "not-a-file" if log else "not-json", sentence, "header.Content-Type")
 
     async def __call__(self) -> Message:
+        seconds = self._seconds + self._read / self._pace
         try:
-            async with asyncio.timeout_at(self._end):
+            # What comes after the whole body, if anything, is the end of the connection.
+            async with asyncio.timeout_at(None if self._whole else self._start + seconds):
                 message = await self._receive()
         except TimeoutError as error:
-            sentence = (
-                f"The body took longer than {self._seconds:g} seconds to arrive; send it faster, or less."
-            )
+            sentence = f"The body took longer than {seconds:.3g} seconds to arrive; send it faster, or less."
             raise Problem(408, "body-too-slow", sentence, "body", _CLOSE) from error
-        if not message.get("more_body", False):  # what comes then, if anything, is the end of the connection
-            self._end = None
+        self._whole = not message.get("more_body", False)
         self._read += len(message.get("body", b""))
         self._check(self._read)
         return message

@@ -1,22 +1,31 @@
-"""What a worker can be asked. A job is a generator: it rests after every step, so that others have a turn."""
+"""What a worker can be asked.
+
+A job is a generator: it rests after every step, so that others have a turn. Where it needs the model, it
+asks, and goes on when it is sent the answer: what several jobs ask is answered in one pass.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
-from towhom.chat import Message
+from towhom.crosstalk.mind import Heard, Question
 from towhom.errors import TowhomError
-from towhom.live import Model, Session
+from towhom.live import Model
 from towhom.readers.jsonl import message_from
-from towhom.serve.answers import introduce, placed, read_line, selections
-from towhom.serve.logs import LogText
-from towhom.serve.room import CHUNK, Room
+from towhom.serve.answers import introduce, placed, selections
+from towhom.serve.banks import opened_bank
+from towhom.serve.logs import Lines, LogAnswers
+from towhom.serve.room import Room
 
-Job = Generator[None, None, Any]
+Job = Generator[Question | None, Heard | None, Any]
 Item = TypeVar("Item")
 Records = list[dict[str, Any]]
+_POLITE = 5
+"""How far a process with a log stands back, so that channels go first (see `nice`)."""
 
 
 class Jobs:
@@ -29,17 +38,21 @@ class Jobs:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._rooms: dict[str, Room] = {}
+        self._lines: Iterator[Lines] = iter(())
         self._known: dict[str, Callable[..., Job]] = {
             "ping": self._ping,
             "addressees": self._addressees,
             "select": self._select,
             "threads": self._threads,
-            "threads-of-log": self._threads_of_log,
-            "read": self._read,
+            "log": self._log,
+            "more": self._more,
             "open": self._open,
             "introduce": self._introduce,
             "observe": self._observe,
             "select-in": self._select_in,
+            "remembers": self._remembers,
+            "gate": self._gate,
+            "respond-in": self._respond_in,
             "close": self._close,
         }
 
@@ -49,7 +62,7 @@ class Jobs:
 
     def _ping(self) -> Job:
         """Nothing; that there is an answer is enough."""
-        yield
+        yield None
 
     # -- chats that come whole, and are forgotten
 
@@ -58,7 +71,7 @@ class Jobs:
         for chat in chats:
             room = Room(self._model)
             room.introduce(chat["people"])
-            results.append((yield from _resting(room.observe(chat["messages"]))))
+            results.append((yield from room.observe(chat["messages"])))
         return results
 
     def _select(self, questions: Records, most: int) -> Job:
@@ -67,27 +80,35 @@ class Jobs:
         for question in questions:
             session = self._model.session()
             introduce(session, question["people"])
-            yield from _resting(_observed(session, [message_from(each) for each in question["messages"]]))
+            yield from session.following([message_from(each) for each in question["messages"]])
             found = selections(session, question["responder"], question["candidates"], question["top"])
             results.append(found)
             most -= _length(found)
             if most < 0:
                 return None
-            yield
+            yield None
         return results
 
     def _threads(self, messages: Records) -> Job:
         return (yield from _resting(placed(self._model, [message_from(each) for each in messages])))
 
-    def _threads_of_log(self, log: str, name: str | None, most: int, longest: int) -> Job:
-        messages = yield from _resting(LogText(log, name, most))
-        return (yield from _resting(placed(self._model, messages, longest)))
+    # -- a log that came whole, in a process of its own
 
-    def _read(self, log: str, name: str | None, most: int) -> Job:
-        text = LogText(log, name, most)
-        messages = yield from _resting(text)
-        lines = [read_line(number, message) for number, message in enumerate(messages)]
-        return {"format": text.format, "messages": lines, "problems": text.problems}
+    def _log(self, path: str, most: int) -> Job:
+        """Begin with a log; `more` has the answers."""
+        yield None
+        if hasattr(os, "nice"):  # not on every system
+            os.nice(_POLITE)
+        self._lines = iter(LogAnswers(self._model, Path(path), most))
+        return []
+
+    def _more(self) -> Job:
+        """The next lines about the log; none at its end."""
+        for lines in self._lines:
+            if lines:
+                return lines
+            yield None
+        return []
 
     # -- channels
 
@@ -102,13 +123,13 @@ class Jobs:
             return False
         if state is None:
             room.introduce(json.loads(people))
-        yield from _resting(room.observe([json.loads(each) for each in messages]))
+        yield from room.observe([json.loads(each) for each in messages])
         self._rooms[channel] = room
         return True
 
     def _introduce(self, channel: str, people: Records) -> Job:
         """Make people known to a channel; returns what it takes to go on."""
-        yield
+        yield None
         room = self._rooms[channel]
         room.introduce(people)
         return json.dumps(room.state())
@@ -116,17 +137,31 @@ class Jobs:
     def _observe(self, channel: str, messages: Records, keep: bool) -> Job:
         """The next messages; with `keep`, what it takes to go on from there."""
         room = self._rooms[channel]
-        observations = yield from _resting(room.observe(messages))
+        observations = yield from room.observe(messages)
         return {"observations": observations, "state": json.dumps(room.state()) if keep else None}
 
     def _select_in(self, channel: str, responder: str, candidates: list[str], top: int, most: int) -> Job:
-        yield
+        yield None
         found = self._rooms[channel].select(responder, candidates, top)
         return None if _length(found) > most else found
 
+    def _remembers(self, channel: str, id: str) -> Job:
+        """Whether a message has been observed in a channel."""
+        yield None
+        return self._rooms[channel].remembers(id)
+
+    def _gate(self, channel: str, number: int, record: dict[str, Any], question: dict[str, Any]) -> Job:
+        """Whether a bot speaks after a message of a channel."""
+        yield None
+        return self._rooms[channel].gate(number, record, question)
+
+    def _respond_in(self, channel: str, responder: str, bank: str, top: int, least: float) -> Job:
+        yield None
+        return self._rooms[channel].respond(responder, opened_bank(bank), top, least)
+
     def _close(self, channel: str) -> Job:
         """Let a channel leave memory; returns what it takes to go on."""
-        yield
+        yield None
         return json.dumps(self._rooms.pop(channel).state())
 
 
@@ -134,17 +169,10 @@ def _length(selected: Records) -> int:
     return sum(len(each["response"]) for each in selected)
 
 
-def _observed(session: Session, messages: list[Message]) -> Iterator[None]:
-    """A session follows messages, some at a time."""
-    for start in range(0, len(messages), CHUNK):
-        session.observe_all(messages[start : start + CHUNK])
-        yield
-
-
 def _resting(items: Iterable[Item]) -> Generator[None, None, list[Item]]:
     """All items, with a rest after each."""
     taken = []
     for item in items:
         taken.append(item)
-        yield
+        yield None
     return taken

@@ -12,17 +12,30 @@ from typing import TypeVar
 
 from towhom.serve.metrics import Metrics
 from towhom.serve.problems import Problem
-from towhom.serve.storage import Change, LostError, Storage
+from towhom.serve.storage import (
+    AwayError,
+    Change,
+    FencedError,
+    LostError,
+    Owner,
+    Storage,
+    StorageError,
+    UnsureError,
+)
 
 log = logging.getLogger("towhom.serve")
+MOVED = "X-Towhom-Moved"
+"""A header of answers that say that another server has a channel."""
 _LOOK = 1.0
 """Seconds between looks at the storage."""
+_TOGETHER = (AwayError, UnsureError)
+"""What becomes of all that is written together, and would become of each."""
 Found = TypeVar("Found")
 Waiting = tuple[Change, asyncio.Future[None]]
 
 
 class Journal:
-    """A thread that writes and a thread that reads.
+    """A thread that writes, and threads that read.
 
     Args:
         storage: Where.
@@ -33,7 +46,7 @@ class Journal:
         self.storage = storage
         self._metrics = metrics
         self._writer = ThreadPoolExecutor(1, "towhom-writer")
-        self._reader = ThreadPoolExecutor(1, "towhom-reader")
+        self._reader = ThreadPoolExecutor(storage.readers, "towhom-reader")
         self._waiting: list[Waiting] = []
         self._writing: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -48,8 +61,17 @@ class Journal:
             return await asyncio.get_running_loop().run_in_executor(
                 self._reader, self._found, query, *arguments
             )
-        except (LostError, sqlite3.Error, OSError) as error:
+        except (StorageError, sqlite3.Error, OSError) as error:
             raise _failed(error) from error
+
+    async def claim(self, channel: str) -> Owner:
+        """Own a channel, or know who does.
+
+        Raises:
+            Problem: Nobody can tell.
+        """
+        number = self.storage.claimed(channel)
+        return await self.read(self.storage.claim, channel) if number is None else Owner(number)
 
     async def write(self, change: Change) -> None:
         """Returns when the change is safe.
@@ -71,7 +93,7 @@ class Journal:
         """
         try:
             await asyncio.get_running_loop().run_in_executor(self._writer, self.storage.check)
-        except (LostError, sqlite3.Error, OSError) as error:
+        except (StorageError, sqlite3.Error, OSError) as error:
             raise _failed(error) from error
 
     def start(self) -> None:
@@ -114,19 +136,20 @@ class Journal:
         while self._waiting:
             group, self._waiting = self._waiting, []
             error = await self._commit(group)
-            if error is None or len(group) == 1:
-                _tell(group, error)
+            if error is None or len(group) == 1 or isinstance(error, _TOGETHER):
+                _tell(group, error if error is None else _failed(error))
             else:  # one after the other, so that one that cannot be written takes no other with it
                 for each in group:
-                    _tell([each], await self._commit([each]))
+                    error = await self._commit([each])
+                    _tell([each], error if error is None else _failed(error))
 
-    async def _commit(self, group: list[Waiting]) -> Problem | None:
+    async def _commit(self, group: list[Waiting]) -> Exception | None:
         changes = [change for change, _ in group]
         start = perf_counter()
         try:
             await asyncio.get_running_loop().run_in_executor(self._writer, self.storage.commit, changes)
         except Exception as error:  # whatever it is, nobody waits for ever
-            return _failed(error)
+            return error
         self._metrics.committed(changes, perf_counter() - start)
         return None
 
@@ -142,12 +165,25 @@ def _tell(group: list[Waiting], error: Problem | None) -> None:
             done.set_exception(error)
 
 
+class MovedProblem(Problem):
+    """A request that another server has to answer; servers send it there by themselves."""
+
+    def __init__(self) -> None:
+        sentence = "Another server has this channel now, and nothing was saved; send it again."
+        super().__init__(503, "channel-moved", sentence, headers={MOVED: "1", "Retry-After": "1"})
+
+
 def _failed(error: Exception) -> Problem:
+    if isinstance(error, FencedError):
+        return MovedProblem()
     log.error("the storage failed: %s", type(error).__name__)
     if isinstance(error, LostError):
         sentence = (
             "The server's file of channels was deleted, replaced or cut, and nothing was saved; restart it."
         )
         return Problem(503, "storage-lost", sentence)
+    if isinstance(error, UnsureError):
+        sentence = "The database went away while it was told to save this; send it again with the same key."
+        return Problem(503, "storage-unsure", sentence, headers={"Retry-After": "5"})
     sentence = "The server cannot use its storage, and nothing was saved; look at its disk, or try later."
     return Problem(503, "storage-failed", sentence)

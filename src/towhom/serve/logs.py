@@ -1,84 +1,247 @@
-"""Logs that come as a text, in any format that can be read."""
+"""A log that came whole: its rooms, and who every message in them is for, as lines of JSON."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import Any, BinaryIO
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from time import monotonic
+from typing import Any
 
-from towhom.chat import Message
+from towhom.chat import Kind, Message
 from towhom.errors import LogError, TowhomError
-from towhom.readers import READERS, Log, Report, reader_class
-from towhom.readers.base import Source
+from towhom.hearing.utterance import SPOKEN
+from towhom.live import Model, Session
+from towhom.live.channel import CHUNK
+from towhom.readers import READERS, Log, Report, find_logs
+from towhom.serve.answers import observation
 
-_NAMELESS = "log"
+_PACE = 0.5
+"""Seconds between lines that say how far it is."""
+_STEP = 200
+"""Messages that are read before others have a turn."""
+_LARGE = 1 << 20
+"""Characters of messages that are taken at once."""
+_LIVE = 32
+"""Rooms in memory; the others wait in files."""
+_ROOMS = 20_000
 _SHOWN = 20
+"""Lines and files that were left out, and are listed."""
+_DATE = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d)(?!\d)"
+)
+_SUFFIX = re.compile(r"(?:\.[a-z]\w{1,5})?(?:\.(?:gz|bz2|xz|zst))?$", re.IGNORECASE)
+_EDGES = " -_.,()[]/"
+
+Lines = list[str]
 
 
 class UnreadableLogError(TowhomError):
-    """A text that is no log, or too long a one; the message quotes nothing of it."""
-
-
-class LogText:
-    """A log that is read line by line.
-
-    Args:
-        text: The log.
-        name: Of the file that it was in.
-        most: How many lines are read at most.
-
-    Raises:
-        UnreadableLogError: It is in no format that is known.
-    """
-
-    def __init__(self, text: str, name: str | None, most: int) -> None:
-        source = _Text(text, name)
-        try:
-            source.check()
-            reader = next((each for each in map(reader_class, READERS) if each.sniff(source)), None)
-        except LogError as error:
-            raise UnreadableLogError("The log is empty, or not a text.") from error
-        if reader is None:
-            known = ", ".join(READERS)
-            raise UnreadableLogError(f"The log is in none of the formats that are known: {known}.")
-        self.format = reader.name
-        self.problems: list[dict[str, Any]] = []
-        """The first lines that could not be read, and why."""
-        self._log, self._most = Log(source, reader.configure(source)), most
-
-    def __iter__(self) -> Iterator[Message]:
-        number = 0
-        try:
-            for message in self._log.messages(_Problems(found=self.problems)):
-                if number == self._most:
-                    raise UnreadableLogError(f"The log has more than {number} lines; send a part of it.")
-                number += 1
-                yield message
-        except LogError as error:
-            message_count = f"after {number} lines" if number else "at its beginning"
-            raise UnreadableLogError(f"The log ends early or is damaged {message_count}.") from error
-
-
-class _Text(Source):
-    """A text as a file. It is taken as it stands: what looks packed is not unpacked."""
-
-    def __init__(self, text: str, name: str | None) -> None:
-        self._bytes = text.encode()
-        # Some formats have the date in the file's name; folders mean nothing here.
-        super().__init__(PurePath(name or _NAMELESS).name or _NAMELESS, lambda: io.BytesIO(self._bytes))
-
-    def open(self) -> BinaryIO:
-        return io.BufferedReader(io.BytesIO(self._bytes))
+    """A file that is no log, or too long a one; the message quotes nothing of it."""
 
 
 @dataclass
-class _Problems(Report):
-    """A report that keeps lines and reasons apart."""
+class LogRoom:
+    """A room of a log.
 
-    found: list[dict[str, Any]] = field(default_factory=list)
+    Args:
+        number: From 0 on, in the order in which they come.
+        name: What the platform calls it, or the file.
+        format: Of the file that it was first found in.
+    """
 
-    def skip(self, reason: str, *, file: str, record: int) -> None:
-        if len(self.found) < _SHOWN:
-            self.found.append({"line": record + 1, "reason": reason})
+    number: int
+    name: str
+    format: str
+    messages: int = 0
+    """How many somebody says."""
+    lines: int = 0
+    """How many there are with joins, edits and so on."""
+    answered: int = 0
+    """The number of its next line."""
+
+    def record(self) -> dict[str, Any]:
+        """What is said of it."""
+        shown = ("name", "format", "messages", "lines")
+        return {"room": self.number, **{name: getattr(self, name) for name in shown}}
+
+
+class LogAnswers:
+    """Reads a log twice: to say which rooms there are, and then who each message is for.
+
+    Iterating gives lines of JSON, some at a time, or none, for others to have a turn.
+
+    Args:
+        model: What answers.
+        path: The file: a log, an archive of them, an export. What is put away lies beside it.
+        most: How many lines there may be.
+
+    Raises:
+        UnreadableLogError: It is in no format that is known. Later, too, if it ends early.
+    """
+
+    def __init__(self, model: Model, path: Path, most: int) -> None:
+        self._path, self._most = path, most
+        self._rooms: dict[str, LogRoom] = {}
+        self._sessions = _Sessions(model, path.parent)
+        self._report = Report()
+        try:
+            self._logs = find_logs(path, report=self._report)
+        except LogError as error:
+            raise UnreadableLogError(_unknown(path)) from error
+
+    def __iter__(self) -> Iterator[Lines]:
+        yield from self._look_through()
+        total = sum(room.lines for room in self._rooms.values())
+        rooms = [room.record() for room in self._rooms.values()]
+        yield [_line("rooms", rooms=rooms, lines=total, **self._left_out())]
+        yield from self._answer(total)
+        yield [_line("complete", lines=total)]
+
+    def _look_through(self) -> Iterator[Lines]:
+        """Find the rooms, and how many lines they have."""
+        told = monotonic()
+        for total, (room, message) in enumerate(self._read(self._report), start=1):
+            room.lines += 1
+            room.messages += message.kind in SPOKEN
+            if total > self._most:
+                raise UnreadableLogError(f"The log has more than {self._most} lines; send a part of it.")
+            if total % _STEP == 0:
+                late = monotonic() - told > _PACE
+                told = monotonic() if late else told
+                yield [_line("progress", read=total, done=0, of=None, seconds_left=None)] if late else []
+        if not any(room.messages for room in self._rooms.values()):
+            raise UnreadableLogError("No message was found in it; see whether it is a chat log.")
+
+    def _answer(self, total: int) -> Iterator[Lines]:
+        done, start = 0, monotonic()
+        told = start
+        for chunk in _chunks(self._read(Report())):
+            answers = list(self._observe(chunk))
+            done += len(chunk)
+            if monotonic() - told > _PACE:
+                told = monotonic()
+                left = round((told - start) * (total - done) / done, 1)
+                answers.append(_line("progress", read=total, done=done, of=total, seconds_left=left))
+            yield answers
+
+    def _observe(self, chunk: list[tuple[LogRoom, Message]]) -> Iterator[str]:
+        """What is answered about some lines, in their order; each room is followed for itself."""
+        by_room: dict[int, list[Message]] = {}
+        for room, message in chunk:
+            by_room.setdefault(room.number, []).append(replace(message, line=room.answered))
+            room.answered += 1
+        found = {
+            number: iter(self._sessions.get(number).observe_all(messages))
+            for number, messages in by_room.items()
+        }
+        for room, message in chunk:
+            answer = observation(next(found[room.number]))
+            yield _line("message", room=room.number, line=message.line, **answer)
+        for room, _ in chunk:
+            if room.answered == room.lines:
+                self._sessions.drop(room.number)
+
+    def _read(self, report: Report) -> Iterator[tuple[LogRoom, Message]]:
+        """Every line but those that only say the day, with its room."""
+        count = 0
+        try:
+            for log in self._logs:
+                name = self._name(log)
+                for message in log.messages(report):
+                    if message.kind is not Kind.DAY:
+                        count += 1
+                        yield self._room(message.channel or name, log), message
+        except LogError as error:
+            where = f"after {count} lines" if count else "at its beginning"
+            sentence = f"The log is damaged, encrypted or ends early {where}; export or pack it again."
+            raise UnreadableLogError(sentence) from error
+
+    def _room(self, name: str, log: Log) -> LogRoom:
+        room = self._rooms.get(name)
+        if room is None:
+            if len(self._rooms) == _ROOMS:
+                raise UnreadableLogError(f"The log has more than {_ROOMS} rooms; send a part of it.")
+            room = self._rooms[name] = LogRoom(len(self._rooms), name, log.reader.name)
+        return room
+
+    def _name(self, log: Log) -> str:
+        """The room of messages that name none: files that differ only in the day are one."""
+        if len(self._logs) == 1:
+            return self._path.name
+        inner = PurePath(log.source.name.removeprefix(f"{self._path.name}/"))
+        parts = [*inner.parts[:-1], _SUFFIX.sub("", inner.name)]
+        shown = (_DATE.sub("", part).strip(_EDGES) for part in parts)
+        return "/".join(filter(None, shown)) or self._path.name
+
+    def _left_out(self) -> dict[str, Any]:
+        """What could not be read; paths are those inside of the archive."""
+        report, folder = self._report, f"{self._path.parent}/"
+        texts = [each.replace(folder, "") for each in (*report.problems, *report.skipped_files)]
+        left_out = {"lines": report.malformed, "files": len(report.skipped_files)}
+        return {"left_out": left_out, "problems": texts[:_SHOWN]}
+
+
+@dataclass
+class _Sessions:
+    """The sessions of rooms: those used last are in memory, the others in files.
+
+    Args:
+        model: What answers.
+        folder: For those files.
+    """
+
+    model: Model
+    folder: Path
+    live: OrderedDict[int, Session] = field(default_factory=OrderedDict)
+
+    def get(self, room: int) -> Session:
+        """The session of a room, which goes on where it was."""
+        session = self.live.get(room)
+        if session is None:
+            if len(self.live) == _LIVE:
+                other, left = self.live.popitem(last=False)
+                self._file(other).write_text(json.dumps(left.state()), "utf-8")
+            state = self._file(room)
+            session = self.model.session(json.loads(state.read_text("utf-8")) if state.exists() else None)
+            self.live[room] = session
+        self.live.move_to_end(room)
+        return session
+
+    def drop(self, room: int) -> None:
+        """Forget a room of which there is no more: in most exports, rooms come one after the other."""
+        self.live.pop(room, None)
+
+    def _file(self, room: int) -> Path:
+        return self.folder / f"{room}.session"
+
+
+def _unknown(path: Path) -> str:
+    with path.open("rb") as file:
+        if not file.read(1 << 16).strip():
+            return "The log is empty."
+    known = ", ".join(READERS)
+    return f"The log is in none of the formats that are known, or damaged. Known are {known}."
+
+
+def _chunks(lines: Iterable[tuple[LogRoom, Message]]) -> Iterator[list[tuple[LogRoom, Message]]]:
+    """So many lines that the model is fast, and so few that memory is small."""
+    chunk: list[tuple[LogRoom, Message]] = []
+    size = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line[1].text)
+        if len(chunk) == CHUNK or size > _LARGE:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _line(type: str, **fields: Any) -> str:
+    """A line; half a surrogate pair, which JSON can say and UTF-8 cannot, is a question mark."""
+    text = json.dumps({"type": type, **fields}, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()

@@ -44,6 +44,8 @@ class Held:
         """Whether the worker has it in memory."""
         self.current = False
         """Whether what is in memory is what is on disk."""
+        self.claim = 0
+        """The fencing number under which it came into memory; under another, others may have written."""
         self.messages = 0
         self.kept = 0
         """How many of its messages the last snapshot covers."""
@@ -89,9 +91,20 @@ class Memory:
         """How many channels are in memory."""
         return sum(held.live for shard in self._shards for held in shard.values())
 
+    def holds(self, name: str) -> bool:
+        """Whether a channel is in memory, or somebody uses it."""
+        return name in self._shards[self._workers.shard(name)]
+
     def start(self) -> None:
         """Begin to let quiet channels leave."""
         self._sweeper = asyncio.create_task(self._sweep())
+
+    async def spare(self, count: int) -> None:
+        """Let so many channels leave that were not used for longest."""
+        every = sorted(
+            (held for shard in self._shards for held in shard.values()), key=lambda held: held.used
+        )
+        await self._evict([held for held in every if held.live and not held.users][:count])
 
     async def stop(self) -> None:
         """Let all channels leave."""
@@ -131,10 +144,11 @@ class Memory:
         """A channel from disk: its last snapshot, and what was said since."""
         storage, name = self._journal.storage, held.name
         snapshot = await self._journal.read(storage.snapshot, name)
-        first = max(0, kept.messages - _REPLAYED) if snapshot is None else snapshot.messages
+        latest = max(kept.first, kept.messages - _REPLAYED)
+        first = latest if snapshot is None else snapshot.messages
         messages = await self._journal.read(storage.messages, name, first)
         if not await self._put(held, None if snapshot is None else snapshot.state, first, messages):
-            first = max(0, kept.messages - _REPLAYED)
+            first = latest
             await self._put(held, None, first, await self._journal.read(storage.messages, name, first))
         held.kept = first
         held.saved(kept.messages, None)
@@ -175,7 +189,8 @@ class Memory:
         if held.users or not held.live:
             return
         async with self.using(held.name):
-            worth_it = held.current and held.kept < held.messages
+            owned = self._journal.storage.claimed(held.name) == held.claim
+            worth_it = owned and held.current and held.kept < held.messages
             held.live = held.current = False
             self._metrics.evicted.inc()
             try:

@@ -29,6 +29,7 @@ class Metrics:
         )
         self.opened = Counter("towhom_channels_opened", "Channels that came into memory.", registry=into)
         self.evicted = Counter("towhom_channels_evicted", "Channels that left memory.", registry=into)
+        self.passed_on = Counter("towhom_passed_on", "Requests that other servers answered.", registry=into)
         self.lost = Counter("towhom_workers_lost", "Worker processes that died.", registry=into)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:

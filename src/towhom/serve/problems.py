@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,8 +62,14 @@ class Problem(HTTPException):
 
     def response(self) -> JSONResponse:
         """The answer."""
-        error = {"code": self.code, "message": self.message, "where": self.where}
-        return JSONResponse({"error": error}, self.status_code, self.headers)
+        return JSONResponse({"error": self._record()}, self.status_code, self.headers)
+
+    def line(self) -> str:
+        """The last line of a stream that ends with it."""
+        return json.dumps({"type": "error", "error": self._record()})
+
+    def _record(self) -> dict[str, str | None]:
+        return {"code": self.code, "message": self.message, "where": self.where}
 
 
 def of_status(status: int, headers: Mapping[str, str] | None = None) -> Problem:
@@ -88,6 +95,11 @@ def of_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
 def internal() -> Problem:
     """An error of ours."""
     return Problem(500, "internal", "The server made an error; its log has it under the id in X-Request-Id.")
+
+
+def stopping() -> Problem:
+    """The server ends before the answer."""
+    return Problem(503, "stopping", "The server stops, and did not finish this; send it again later.")
 
 
 def _where(place: Sequence[str | int]) -> str:

@@ -18,6 +18,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from towhom.live.responding import LEAST
+
 CHANNEL = r"^\.*[A-Za-z0-9_~#@:+-][A-Za-z0-9._~#@:+-]*$"
 """What a channel may be called. Not dots alone: in an address, those lead elsewhere."""
 
@@ -192,6 +194,14 @@ class Question(_In):
     top: Count = Field(100, ge=1, strict=True, description="How many pairs to answer with at most.")
 
 
+class BankQuestion(_In):
+    """Who speaks next; what they may say is in the server's response bank."""
+
+    responder: Who
+    top: Count = Field(5, ge=1, le=100, strict=True, description="How many responses to answer with at most.")
+    least: float = Field(LEAST, ge=0, le=1, description="How likely a response must be of use.")
+
+
 class ChatQuestion(ChatOfPeople, Question):
     """A chat, who speaks next in it, and what they may say."""
 
@@ -200,13 +210,6 @@ class ChatQuestions(_In):
     """Several of these at once."""
 
     requests: list[ChatQuestion] = Field(min_length=1)
-
-
-class LogText(_In):
-    """A log as a text, in any format that can be read."""
-
-    log: Name
-    name: Text | None = Field(None, description="The file's name; some formats have the date in it.")
 
 
 class OneMessage(_In):
@@ -221,17 +224,76 @@ class NextMessages(_In):
     messages: list[Line] = Field(min_length=1)
 
 
+class GateBot(_In):
+    """The bot that asks."""
+
+    id: Who = Field(description="Its name, or the platform's identifier, as in `speaker`.")
+    name: ShownName = Field(None, description="What people call it, if `id` is an identifier.")
+    aliases: list[Name] = Field([], description="What else it is called.")
+
+
+class GatePolicy(_In):
+    """When the bot speaks."""
+
+    threshold: float = Field(0.5, ge=0, le=1, strict=True, description="How likely a message must be for it.")
+    when_called: bool = Field(True, strict=True, description="Always when it is called outright.")
+    follow_up: float | None = Field(
+        600, ge=0, le=1e9, strict=True,
+        description="Seconds within which a message that does not call it is a follow-up; null for no limit.",
+    )  # fmt: skip
+    only_called: bool = Field(False, strict=True, description="Only when it is called outright.")
+    acknowledgements: bool = Field(False, strict=True, description="Also after a mere `ok`.")
+    everybody: bool = Field(False, strict=True, description="Also after what is for everybody.")
+    yield_to_bots: bool = Field(True, strict=True, description="Not where another bot is meant.")
+    bot_turns: Count = Field(
+        0, ge=0, le=1000, strict=True,
+        description="How many messages of bots it answers before a person speaks to it again.",
+    )  # fmt: skip
+
+
+class _GateQuestion(_In):
+    """What every question of a bot has."""
+
+    bot: GateBot
+    bots: list[Who] = Field([], description="Other bots that the platform does not mark as such.")
+    policy: GatePolicy = Field(default_factory=GatePolicy)  # type: ignore[arg-type]
+    max_tokens: Count = Field(
+        1000, ge=0, le=1_000_000, strict=True, description="How long the context may be, roughly counted."
+    )
+
+
+class GateMessage(_GateQuestion):
+    """A message of a room, and the bot that asks whether to speak."""
+
+    room: str = Field(pattern=CHANNEL, max_length=128, description="The channel's id.")
+    message: Line
+    direct: bool = Field(False, strict=True, description="Whether only the speaker and the bot are there.")
+
+
+class GateEvent(_GateQuestion):
+    """An event as a platform sent it, and the bot that asks whether to speak."""
+
+    event: dict[str, Any] = Field(
+        description="Of Slack, Discord, Telegram, Matrix or Mattermost, as it came."
+    )
+    platform: Literal["slack", "telegram", "matrix", "mattermost", "discord"] | None = Field(
+        None, description="Which; null to recognise it."
+    )
+
+
 def _tagged(choose: Callable[[Any], str | None]) -> Discriminator:
     return Discriminator(choose, custom_error_type="no_object", custom_error_message="no object")
 
 
 _MANY = _tagged(lambda v: ("<many>" if "requests" in v else "<one>") if isinstance(v, dict) else None)
-_LOG = _tagged(lambda v: ("<log>" if "log" in v else "<messages>") if isinstance(v, dict) else None)
 _SINGLE = _tagged(lambda v: ("<one>" if "message" in v else "<many>") if isinstance(v, dict) else None)
 
 SelectBody = Annotated[Annotated[ChatQuestion, Tag("<one>")] | Annotated[ChatQuestions, Tag("<many>")], _MANY]
 AddresseesBody = Annotated[Annotated[ChatOfPeople, Tag("<one>")] | Annotated[Chats, Tag("<many>")], _MANY]
-ThreadsBody = Annotated[Annotated[Chat, Tag("<messages>")] | Annotated[LogText, Tag("<log>")], _LOG]
+GateBody = Annotated[
+    Annotated[GateEvent, Tag("<event>")] | Annotated[GateMessage, Tag("<message>")],
+    _tagged(lambda v: ("<event>" if "event" in v else "<message>") if isinstance(v, dict) else None),
+]
 NextBody = Annotated[Annotated[OneMessage, Tag("<one>")] | Annotated[NextMessages, Tag("<many>")], _SINGLE]
 
 
@@ -315,13 +377,46 @@ class ManySelections(BaseModel):
     results: list[Selections]
 
 
+class Source(BaseModel):
+    """Where a response comes from, and what it answered there."""
+
+    number: int = Field(description="In the bank, as of now.")
+    text: str = Field(description="With {addressee} and {responder} in the place of names.")
+    question: str
+    document: str
+    channel: str | None
+    line: int
+    thread: int = Field(description="The line that began its conversation.")
+    asked: int = Field(description="The line of the question.")
+    id: str | None
+    time: str | None
+    link: str | None
+    times: int = Field(description="How often it was said.")
+
+
+class Proposal(BaseModel):
+    """A response, to whom, and where it comes from."""
+
+    addressee: str | None
+    id: str | None
+    response: str
+    probability: float
+    answers: str = Field(description="What it would answer.")
+    source: Source
+
+
+class Proposals(BaseModel):
+    """Responses from a bank, the best first; none where nothing fits."""
+
+    responses: list[Proposal]
+
+
 class PlacedMessage(BaseModel):
     """A line of a chat with its conversation."""
 
     number: int
     message: Said
     kind: str
-    line: int | None = Field(description="Where it stands in its log, from 0 on.")
     replies_to: list[int]
     thread: int
     probability: float
@@ -333,25 +428,56 @@ class Threads(BaseModel):
     messages: list[PlacedMessage]
 
 
-class ReadMessage(Said):
-    """A line of a log."""
+class LogRoom(BaseModel):
+    """A room of a log."""
 
-    number: int
-
-
-class ReadProblem(BaseModel):
-    """A line that could not be read."""
-
-    line: int = Field(description="From 1 on, as editors show it.")
-    reason: str
-
-
-class ReadLog(BaseModel):
-    """A log as messages."""
-
+    room: int = Field(description="Its number, from 0 on.")
+    name: str
     format: str
-    messages: list[ReadMessage]
-    problems: list[ReadProblem]
+    messages: int = Field(description="How many somebody says.")
+    lines: int = Field(description="How many there are with those that nobody says, and changes.")
+
+
+class LeftOut(BaseModel):
+    """How much of a log could not be read."""
+
+    lines: int
+    files: int
+
+
+class RoomsLine(BaseModel):
+    """What a log holds."""
+
+    type: Literal["rooms"]
+    rooms: list[LogRoom]
+    lines: int
+    left_out: LeftOut
+    problems: list[str] = Field(description="The first things that could not be read: where, and why.")
+
+
+class MessageLine(Observation):
+    """A line of a log, as an observation; its numbers count the lines of its room."""
+
+    type: Literal["message"]
+    room: int
+    line: int | None = Field(description="Where it stands in its file, from 0 on.")
+
+
+class ProgressLine(BaseModel):
+    """How far it is."""
+
+    type: Literal["progress"]
+    read: int = Field(description="Lines that were read.")
+    done: int = Field(description="Lines that were answered.")
+    of: int | None = Field(description="How many there are; null as long as that is not known.")
+    seconds_left: float | None
+
+
+class CompleteLine(BaseModel):
+    """The last line, if all went well."""
+
+    type: Literal["complete"]
+    lines: int
 
 
 class Sample(BaseModel):
@@ -365,7 +491,8 @@ class Channel(BaseModel):
     """A channel that is kept."""
 
     id: str
-    messages: int
+    messages: int = Field(description="How many there are.")
+    first: int = Field(0, description="The number of the first; older ones were deleted.")
     updated: datetime
 
 
@@ -374,6 +501,49 @@ class Channels(BaseModel):
 
     channels: list[Channel]
     next: str | None = Field(description="What `after` has to be to get more; null if there is no more.")
+
+
+class Forgotten(BaseModel):
+    """What was deleted of somebody."""
+
+    channels: int = Field(description="In how many channels they were named, or spoke.")
+    messages: int = Field(description="How many lines were theirs.")
+
+
+class GateTo(BaseModel):
+    """Whom to answer."""
+
+    id: str = Field(description="As in `speaker`.")
+    name: str
+    message: str | None = Field(description="The `id` of the message.")
+
+
+class ContextMessage(BaseModel):
+    """A message that matters for an answer."""
+
+    speaker: str
+    addressee: str | None = Field(description="Whom it is most likely for.")
+    text: str
+    time: str | None
+    id: str | None
+
+
+class GateVerdict(BaseModel):
+    """Whether a bot speaks."""
+
+    speak: bool
+    probability: float = Field(description="How likely the message is for the bot.")
+    reason: str = Field(description="Why it speaks or keeps quiet, for people.")
+    room: str | None = Field(description="The channel's id; null if the event is no message.")
+    called: bool = Field(description="Whether the bot is called outright.")
+    everybody: bool = Field(description="Whether the message is for everybody who is there.")
+    reply_to: GateTo | None
+    thread: int | None = Field(description="The number of its conversation's first message.")
+    context: list[ContextMessage] = Field(
+        description="If it speaks: the conversation that the message is part of, the latest last."
+    )
+    tokens: int = Field(description="How many there are in the context, roughly.")
+    steps: list[str] = Field(description="How the verdict came about.")
 
 
 class KnownPerson(BaseModel):
@@ -409,3 +579,14 @@ class Error(BaseModel):
     """What every answer from 400 on is."""
 
     error: ErrorBody
+
+
+class FailureLine(BaseModel):
+    """The last line, if something went wrong after the first."""
+
+    type: Literal["error"]
+    error: ErrorBody
+
+
+LogLine = RoomsLine | MessageLine | ProgressLine | CompleteLine | FailureLine
+"""A line of what `/v1/logs` answers, by its `type`."""

@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from ipaddress import ip_address
 from threading import Timer
 from time import monotonic
 from typing import Any
@@ -17,13 +18,16 @@ import click
 import uvicorn
 
 from towhom.errors import ConfigError
+from towhom.extras import require
 from towhom.serve.app import create_app
+from towhom.serve.banks import check_bank
 from towhom.serve.connections import limited, possible
 from towhom.serve.failures import described
 from towhom.serve.service import Service
 from towhom.serve.settings import Settings
 from towhom.serve.sparing import Sparing
-from towhom.serve.storage import SqliteStorage
+from towhom.serve.sqlite import SqliteStorage
+from towhom.serve.storage import Storage
 
 log = logging.getLogger("towhom.serve")
 
@@ -39,10 +43,44 @@ def run(settings: Settings) -> None:
         RefusedError: The model cannot be served.
     """
     tokens = settings.tokens()
+    if settings.bank is not None:
+        check_bank(settings.bank, settings.model)
     _log_to_stderr()
     with _bound(settings.host, settings.port) as listener:
-        service = Service(settings, SqliteStorage(settings.data, full=settings.synchronous == "full"))
+        service = Service(settings, _storage(settings, listener))
         asyncio.run(_serve(service, tokens, listener))
+
+
+def _storage(settings: Settings, listener: socket.socket) -> Storage:
+    """Where channels are kept.
+
+    Raises:
+        ConfigError: It cannot be used.
+    """
+    full = settings.synchronous == "full"
+    address = settings.database_address()
+    if address is None:
+        return SqliteStorage(settings.data, full=full)
+    for package in ("psycopg", "httpx"):
+        require(package, extra="postgres", purpose="a PostgreSQL database")
+    from towhom.serve.database import Database
+    from towhom.serve.postgres import PostgresStorage
+
+    if settings.advertise is not None and not settings.advertise.startswith(("http://", "https://")):
+        raise ConfigError("advertise: this is not the address of a server; expected http://HOST:PORT")
+    here = settings.advertise or _reachable(settings.host, listener)
+    return PostgresStorage(Database(address), here.rstrip("/"), settings.lease, full=full)
+
+
+def _reachable(host: str, listener: socket.socket) -> str:
+    """Where other servers find this one, if nobody says it."""
+    port = listener.getsockname()[1]
+    try:
+        everywhere = ip_address(host).is_unspecified
+    except ValueError:
+        everywhere = False
+    name = socket.gethostname() if everywhere else host
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 async def _serve(service: Service, tokens: Sequence[str], listener: socket.socket) -> None:
@@ -130,6 +168,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.stopping = monotonic()
         self._service.followers.close()
+        self._service.uploads.close()
         await super().shutdown(sockets)
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -10,6 +11,7 @@ from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 from towhom.errors import ConfigError
 
@@ -17,6 +19,7 @@ PREFIX = "TOWHOM_SERVE_"
 """Of environment variables: `max_body` is TOWHOM_SERVE_MAX_BODY."""
 
 _SHORTEST_TOKEN = 16
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _KINDS = {str: "a text", int: "a whole number", float: "a number", Path: "a path"}
 
 
@@ -38,8 +41,10 @@ class About:
     choices: tuple[str, ...] = ()
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _workers() -> int:
+    """One a core, but for the one that speaks HTTP."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(cores - 1, 1)
 
 
 def _state_folder() -> Path:
@@ -56,9 +61,26 @@ class Settings:
     data: Annotated[
         Path, About("Folder in which channels are kept.", "towhom in the user's state folder")
     ] = field(default_factory=_state_folder)
+    database: Annotated[
+        str | None,
+        About("A PostgreSQL database instead, which several servers may share; no password here.", "none"),
+    ] = field(default=None, repr=False)
+    database_file: Annotated[
+        Path | None, About("A file with the address of the database, which may have a password.", "none")
+    ] = None
+    advertise: Annotated[
+        str | None, About("Address at which other servers reach this one.", "http, with host and port")
+    ] = None
+    lease: Annotated[
+        float, About("Seconds after which a server that shares a database is taken for dead.", least=0.5)
+    ] = 5.0
+    keep: Annotated[
+        str | None, About("How long messages are kept: 30d, 12h, 45m; older ones are deleted.", "for ever")
+    ] = None
     model: Annotated[Path | None, About("A model folder.", "the model that comes with towhom")] = None
-    workers: Annotated[int, About("Processes that run the model.", "one a core", least=1)] = field(
-        default_factory=_cores
+    bank: Annotated[Path | None, About("A response bank, for `respond`.", "none")] = None
+    workers: Annotated[int, About("Processes that run the model.", "one a core, less one", least=1)] = field(
+        default_factory=_workers
     )
     question_workers: Annotated[
         int, About("Processes for chats that come whole, so that no channel waits for them.", least=1)
@@ -79,7 +101,9 @@ class Settings:
     max_channels: Annotated[int, About("Channels that are kept on disk.", least=1)] = 100_000
     max_body: Annotated[int, About("Bytes of a request.", least=1)] = 2 << 20
     max_messages: Annotated[int, About("Messages of a request.", least=1)] = 2000
-    max_lines: Annotated[int, About("Lines of a log that is sent as a text.", least=1)] = 50_000
+    max_log: Annotated[int, About("Bytes of a log that is sent as a file.", least=1)] = 256 << 20
+    max_lines: Annotated[int, About("Lines of such a log, in all its rooms.", least=1)] = 1_000_000
+    max_logs: Annotated[int, About("Such logs that are looked at at a time.", least=1)] = 4
     max_text: Annotated[int, About("Characters of a message or a candidate.", least=1)] = 4000
     max_name: Annotated[int, About("Characters of a name or an identifier.", least=22)] = 200
     max_mentions: Annotated[int, About("Mentions that a message is marked with.", least=1)] = 100
@@ -102,6 +126,29 @@ class Settings:
             return self.host == "localhost" or ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def keep_seconds(self) -> float | None:
+        """How long messages are kept; None: for ever."""
+        return None if self.keep is None else _seconds(self.keep)
+
+    def database_address(self) -> str | None:
+        """The address of the database, if there is one.
+
+        Raises:
+            ConfigError: Both are given, or the file cannot be read.
+        """
+        if self.database_file is None:
+            return self.database
+        if self.database is not None:
+            raise ConfigError("database_file: there is an address in database, too; give one of them")
+        try:
+            address = self.database_file.read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"database_file: {self.database_file} cannot be read ({error})") from error
+        if not address or "\n" in address:
+            raise ConfigError(f"database_file: {self.database_file} has to have one line, the address")
+        return address
 
     def tokens(self) -> tuple[str, ...]:
         """Every token that opens the server.
@@ -163,6 +210,11 @@ def load_settings(
     sources += [
         (f"--{name.replace('_', '-')}: ", {name: value}) for name, value in flags.items() if value is not None
     ]
+    if has_password(flags.get("database") or ""):
+        problems.append(
+            "--database: there is a password in the address, and others can see flags; use database_file, "
+            f"{PREFIX}DATABASE, PGPASSWORD or a .pgpass file"
+        )
     found = {}
     for source, values in sources:
         for name, value in values.items():
@@ -173,6 +225,34 @@ def load_settings(
     if problems:
         raise ConfigError("\n".join(problems))
     return Settings(**found)
+
+
+def has_password(address: str) -> bool:
+    """Whether the address of a database may have a password in it.
+
+    >>> has_password("postgresql://ada@localhost/chats"), has_password("postgresql://ada:s3cret@localhost/chats")
+    (False, True)
+    """
+    try:
+        parts = urlsplit(address)
+        return parts.password is not None or "password" in parts.query or "password=" in address
+    except ValueError:
+        return True
+
+
+def _seconds(text: str) -> float:
+    """How long a text says.
+
+    >>> _seconds("36h")
+    129600.0
+
+    Raises:
+        ValueError: It says nothing of the kind.
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", text.strip())
+    if found is None or not float(found[1]):
+        raise ValueError("keep must be a number and s, m, h or d, like 30d")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def _file(path: Path | None, problems: list[str]) -> dict[str, Any]:
@@ -206,6 +286,8 @@ def _checked(name: str, value: Any) -> Any:
         raise ValueError(f"{name} must be {about.least:g} or more, is {made:g}")
     if about.most is not None and not made <= about.most:
         raise ValueError(f"{name} must be {about.most:g} or less, is {made:g}")
+    if name == "keep":
+        _seconds(made)
     if about.choices and made not in about.choices:
         raise ValueError(f"{name} must be {' or '.join(about.choices)}")
     return made

@@ -12,14 +12,16 @@ import json
 import os
 import signal
 import sys
-from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic, process_time
 from typing import IO, Any
 
+from towhom.blas import one_thread
+from towhom.crosstalk.mind import Heard, Question, hear
 from towhom.errors import TowhomError
 from towhom.loading import load
 from towhom.serve.failures import described
@@ -50,45 +52,79 @@ def main() -> None:
 
 @dataclass
 class _Running:
-    """A job that has begun, and the seconds of computing that it took so far."""
+    """A job that has begun."""
 
     number: int
     job: Job
+    question: Question | None = None
+    """What it asked last, and"""
+    heard: Heard | None = None
+    """the answer."""
+    failure: Exception | None = None
+    """Why there is no answer."""
     taken: float = 0.0
+    """The seconds of computing that it took so far."""
 
 
 def _answer_all(jobs: Jobs, source: IO[bytes], out: IO[bytes], deadline: float) -> None:
     waiting = SimpleQueue[bytes]()
     Thread(target=_listen, args=(source, waiting), daemon=True).start()
-    running = deque[_Running]()
-    said = monotonic()
+    running: list[_Running] = []
+    last = monotonic()
     while True:
         with suppress(Empty):  # what has come; if there is nothing to do, wait for it
             while line := waiting.get(block=not running):
                 told = json.loads(line)
                 running.append(_Running(told["job"], jobs.start(told["do"], told["with"])))
             return
-        current = running.popleft()
-        start = process_time()
-        answer = _step(current.job)
-        current.taken += process_time() - start
-        if answer is None and current.taken > deadline:
-            current.job.close()
-            answer = {"late": True}
-        if answer is None:
-            running.append(current)
-            answer, number = {}, 0
-        else:
-            number = current.number
-        if number or monotonic() - said > _SIGN_OF_LIFE:
-            _say(out, {"job": number, **answer})
-            said = monotonic()
+        # Every job has a turn; then all that ask have an answer.
+        for current in running.copy():
+            with _timed([current]):
+                answer = _step(current)
+            if answer is None and current.taken > deadline:
+                current.job.close()
+                answer = {"late": True}
+            if answer is not None:
+                running.remove(current)
+                _say(out, {"job": current.number, **answer})
+                last = monotonic()
+            elif monotonic() - last > _SIGN_OF_LIFE:
+                _say(out, {"job": 0})
+                last = monotonic()
+        asking = [each for each in running if each.question is not None]
+        if asking:
+            with _timed(asking):
+                _hear(asking)
 
 
-def _step(job: Job) -> dict[str, Any] | None:
-    """Go on with a job for a moment; its answer, if that was its last."""
+@contextmanager
+def _timed(running: Sequence[_Running]) -> Iterator[None]:
+    """Share what something takes among some jobs."""
+    start = process_time()
+    yield
+    for each in running:
+        each.taken += (process_time() - start) / len(running)
+
+
+def _hear(asking: Sequence[_Running]) -> None:
+    """Answer what jobs have asked, in one pass."""
     try:
-        next(job)
+        with one_thread():
+            answers = hear([each.question for each in asking if each.question is not None])
+    except Exception as error:  # nobody knows whose messages it was
+        for each in asking:
+            each.failure = error
+        return
+    for each, heard in zip(asking, answers, strict=True):
+        each.heard = heard
+
+
+def _step(running: _Running) -> dict[str, Any] | None:
+    """Go on with a job for a moment; its answer, if that was its last."""
+    heard, failure = running.heard, running.failure
+    running.question = running.heard = running.failure = None
+    try:
+        running.question = running.job.send(heard) if failure is None else running.job.throw(failure)
     except StopIteration as stop:
         return {"answer": stop.value}
     except UnreadableLogError as error:

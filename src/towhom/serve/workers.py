@@ -36,6 +36,8 @@ _LOOK = 1.0
 """Seconds between looks at how long jobs wait."""
 _ENDING = 2.0
 """Seconds that a process has to end by itself."""
+_CLOSING = 0.5
+"""The same, of one that says nothing more, or nothing that makes sense."""
 _ANSWERING = 2.0
 """Seconds that a process has to say that it is there."""
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -125,11 +127,8 @@ class WorkerProcess:
             return
         if process.stdin is not None:
             process.stdin.close()
-        try:
-            await asyncio.wait_for(process.wait(), _ENDING)
-        except TimeoutError:
+        if not await _ended(process, _ENDING):
             log.error("a worker process did not end by itself, and was killed")
-            await _killed(process)
 
     def kill(self) -> None:
         """End the process at once; for when nothing else is of use."""
@@ -196,13 +195,15 @@ class WorkerProcess:
     async def _replace(self) -> None:
         """End what there is of a process, tell those who wait for it, and start another."""
         self._ready.clear()
-        if self._process is not None:
-            await _killed(self._process)
-            code, self._process = self._process.returncode, None
-            log.error("a worker process ended with code %s; starting another", code)
-        if self._serving:
+        if (
+            self._serving
+        ):  # first of all: what is asked from now on, the next process gets, which has no channel
             self._serving = False
             self._lost()
+        if self._process is not None:
+            await _ended(self._process, _CLOSING)
+            code, self._process = self._process.returncode, None
+            log.error("a worker process ended with code %s; starting another", code)
         if self._deaths >= _HOPELESS:
             self._fail(self._jobs, _not_up)
         else:  # the next process does what this one was not told
@@ -264,7 +265,7 @@ class WorkerProcess:
 
     def _error(self, told: dict[str, Any]) -> Exception:
         if "unreadable" in told:
-            return Problem(422, "unreadable-log", told["unreadable"], "body.log")
+            return Problem(422, "unreadable-log", told["unreadable"], "body")
         return self._too_long() if "late" in told else JobError(told["failed"])
 
     def _too_long(self) -> Problem:
@@ -272,13 +273,19 @@ class WorkerProcess:
         return Problem(504, "took-too-long", sentence)
 
 
-async def _killed(process: Process) -> None:
-    """End a process that may not listen any more; also one that is stopped."""
-    if process.returncode is None:
-        with suppress(OSError):
-            process.kill()
+async def _ended(process: Process, seconds: float) -> bool:
+    """Wait for the end of a process, and kill it if that does not come; whether it ended by itself.
+
+    It is waited for first: to kill a process that has just ended takes its exit code from who waits for it.
+    """
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), seconds)
+        return True
+    with suppress(OSError):
+        process.kill()
     with suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), _ENDING)
+    return False
 
 
 def _away() -> Problem:

@@ -3,6 +3,7 @@
 const TOKEN = "towhom-token";
 const MOST_WAITS = 6;
 const LONGEST_WAIT = 30;
+const LARGE = 50_000_000; // bytes
 const SILENCE = 45_000; // the server sends a sign of life every 15 seconds
 
 /** What the server said is wrong, as its sentence. */
@@ -57,6 +58,7 @@ const pause = (seconds, signal) =>
     });
   });
 
+/** An answer that is fine; asks for the token, and waits when the server says so. */
 async function fetchWithToken(path, { headers = {}, signal, onWait, ask = true, ...rest } = {}) {
   let waits = 0;
   for (;;) {
@@ -67,7 +69,8 @@ async function fetchWithToken(path, { headers = {}, signal, onWait, ask = true, 
       response = await fetch(path, { ...rest, headers: sent, signal });
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new ApiError("The server cannot be reached. See whether it runs, then try again.");
+      const large = rest.body?.size > LARGE ? ", or does not take so large a file" : "";
+      throw new ApiError(`The server cannot be reached${large}. See whether it runs, then try again.`);
     }
     if (response.ok) return response;
     if (response.status === 401 && ask) {
@@ -97,6 +100,28 @@ export async function request(path, { body, headers = {}, signal, onWait, ask } 
         };
   const response = await fetchWithToken(path, { ...post, signal, onWait, ask });
   return response.json();
+}
+
+/** Send a file, and take the lines of JSON that come back, as they come. */
+export async function sendFile(path, file, { signal, onLine }) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  const response = await fetchWithToken(path, { method: "POST", headers, body: file, signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    let piece;
+    try {
+      piece = await reader.read();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw new ApiError("The connection to the server broke. See whether it runs, then try again.");
+    }
+    if (piece.done) return;
+    const lines = (rest + piece.value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) onLine(JSON.parse(line));
+    if (signal.aborted) throw signal.reason;
+  }
 }
 
 /** A key that no other request has; `crypto.randomUUID` would need HTTPS. */

@@ -1,30 +1,38 @@
-// The page: opening a chat, looking at it, following a channel.
+// The page: opening a log, looking at its rooms, following a channel.
 
-import { ApiError, request } from "./api.js";
+import { request } from "./api.js";
 import { Channel } from "./channel.js";
-import { Chat, messageOf } from "./chat.js";
+import { Chat, lastMessages } from "./chat.js";
 import { Conversations } from "./conversations.js";
 import { byId, count, make } from "./dom.js";
 import { Feed } from "./feed.js";
-import { readLog, textOf } from "./log.js";
+import { listen } from "./keys.js";
+import { Log, timeLeft } from "./log.js";
+import { dropped, packed } from "./pack.js";
+import { Questions } from "./questions.js";
 import { Reply } from "./reply.js";
+import { Rooms, countOf } from "./rooms.js";
+import { matches, termsOf } from "./search.js";
 import { announce, calm, fail, say } from "./status.js";
 
-const MOST = 2000; // messages in a request
-const OVERLAP = 100; // messages that are sent again, so that the next request knows what was said before
-const MOST_BYTES = 1_500_000;
+const CONTEXT = 100; // messages that are sent to rank what comes next
 const LARGE = 50_000; // characters of a pasted text
+const PAUSE = 150; // milliseconds after a key, until what is typed is looked for
+const REST = 8; // times as long as it took to show something, until it is shown again
 
-let chat = new Chat();
-let source = null; // where it is from: {name, format} of a log, or {name, channel}
-let work = new AbortController(); // what is done for the chat that is shown
-let opening = new AbortController(); // what is done for the next one
+let chats = [new Chat()];
+let chat = chats[0]; // the one that is shown
+let source = null; // where it is from: {name, log} or {name, channel}
+let work = new AbortController(); // what is done for the chats that are shown
+let opening = new AbortController(); // what is done for the next ones
 let filter = noFilter();
 let news = 0;
 let scheduled = false;
+let typing = 0; // the timer since the last key in the search field
+let cost = 0; // milliseconds that it took to show everything
 
 function noFilter() {
-  return { conversation: null, speaker: "", also: false, open: false };
+  return { conversation: null, speaker: "", also: false, open: false, query: "", terms: [] };
 }
 
 // -- opening a log
@@ -32,111 +40,124 @@ function noFilter() {
 function begin() {
   opening.abort();
   opening = new AbortController();
-  return opening.signal;
+  return opening;
 }
 
-function enter({ chat: fresh, ...from }) {
+function enter(fresh, from) {
   work.abort();
   work = opening;
   opening = new AbortController();
-  chat = fresh;
+  chats = fresh;
   source = from;
-  filter = noFilter();
-  news = 0;
   const live = source.channel !== undefined;
-  conversations.reset();
-  reply.reset();
+  questions.reset();
   byId("say").hidden = !live;
   byId("live").hidden = !live;
   document.body.classList.toggle("is-live", live);
   document.title = `${source.name} · towhom`;
   screen("chat");
   tab("chat");
-  feed.reset({ atEnd: live }); // in sight: what is hidden does not scroll
+  show(chats[0]);
+}
+
+/** Show one of the chats. */
+function show(next) {
+  chat = next;
+  // What is looked for in one room is looked for in the next.
+  const { query, terms, open } = filter;
+  filter = { ...noFilter(), query, terms, open };
+  news = 0;
+  conversations.reset();
+  reply.reset();
+  feed.reset({ atEnd: source.channel !== undefined }); // in sight: what is hidden does not scroll
   update();
 }
 
-async function openLog(log, name) {
-  if (!log.trim()) {
-    byId("log").focus();
-    fail("There is nothing to read yet: paste a log, choose a file, or take the sample.");
-    return;
-  }
-  const signal = begin();
-  try {
-    const onPart = (done, of) => say("Reading…", of > 1 ? { done, of } : {});
-    const read = await readLog(log, name, { signal, onPart });
-    const fresh = new Chat();
-    for (const message of read.messages) if (message.kind !== "day") fresh.add(message);
-    if (!fresh.spoken.length) {
-      fail("No message was found in it. See whether it is a chat log, then try again.");
+async function openFile(file, name) {
+  const opened = begin();
+  const { signal } = opened;
+  const log = new Log(name);
+  let entered = false;
+  const cancel = () => {
+    opened.abort();
+    const shown = `${log.done.toLocaleString()} of ${log.of?.toLocaleString()} lines`;
+    say(entered ? `Cancelled after ${shown}.` : "Cancelled.", {});
+  };
+  const tell = () => {
+    if (signal.aborted || log.complete) return;
+    if (log.of === null) {
+      say("Reading…", { cancel, left: log.done ? `${log.done.toLocaleString()} lines` : "" });
       return;
     }
-    history.replaceState(null, "", location.pathname + location.search);
-    enter({ chat: fresh, name: name ?? "Pasted chat", format: read.format });
-    await look(signal, read.problems);
-  } catch (error) {
-    fail(error, () => openLog(log, name));
-  }
-}
-
-/** Ask the server about all messages that it has not seen, piece by piece. */
-async function look(signal, problems) {
-  const all = chat.asked.length;
+    const left = `${log.done.toLocaleString()} of ${log.of.toLocaleString()}`;
+    const rest = timeLeft(log.left);
+    say("Finding out who talks to whom…", {
+      cancel,
+      done: log.done,
+      of: log.of,
+      left: rest ? `${left} · ${rest}` : left,
+    });
+  };
+  tell();
   feed.busy = true;
   try {
-    while (chat.observed < all) {
-      const start = Math.max(0, chat.observed - OVERLAP);
-      const messages = piece(start);
-      say("Finding out who talks to whom…", { done: chat.observed, of: all });
-      const onWait = (seconds) =>
-        say(`The server asks to wait ${count(seconds, "second")}…`, { done: chat.observed, of: all });
-      const { observations } = await request("v1/addressees", { body: { messages }, signal, onWait });
-      for (const observation of observations.slice(chat.observed - start)) chat.observe(observation, start);
-      update();
-    }
-    say(problemsText(problems));
+    await log.open(file, signal, {
+      rooms: () => {
+        entered = true;
+        history.replaceState(null, "", location.pathname + location.search);
+        byId("search").value = "";
+        filter = noFilter();
+        enter(log.rooms, { name, log });
+      },
+      progress: () => (log.of === null ? tell() : update(tell)),
+    });
+    say(log.problems);
+    announce(`${count(log.of, "line")} in ${count(log.rooms.length, "room")}.`);
   } catch (error) {
-    fail(error, () => look(signal, problems));
+    if (!signal.aborted) fail(error, () => openFile(file, name));
   } finally {
-    feed.busy = false;
+    if (opened === opening || opened === work) {
+      if (entered) showNow(); // the last of it may be waiting for its turn
+      feed.busy = false;
+    }
   }
 }
 
-function piece(start) {
-  const messages = [];
-  let bytes = 0;
-  for (const line of chat.asked.slice(start, start + MOST)) {
-    const message = messageOf(line);
-    bytes += 3 * JSON.stringify(message).length; // at most, in UTF-8
-    if (bytes > MOST_BYTES && start + messages.length > chat.observed) break;
-    messages.push(message);
-  }
-  return messages;
+function openText(text) {
+  if (text.trim()) return openFile(new Blob([text]), "Pasted chat");
+  byId("log").focus();
+  return fail("There is nothing to read yet: paste a log, choose a file, or take the sample.");
 }
 
-function problemsText(problems) {
-  if (!problems.length) return "";
-  const [{ line, reason }] = problems;
-  const what = problems.length === 1 ? "1 line was" : `${problems.length} lines were`;
-  return `${what} left out; the first is line ${line}: ${reason}`;
-}
-
-async function openFile(file) {
+/** Open a file; several go to the server as one archive. `files` are pairs of a path and a file. */
+async function openFiles(files) {
   try {
-    const log = await textOf(file);
-    await openLog(log, file.name);
+    if (files.length === 0) fail("There is no file in what was dropped.");
+    else if (files.length === 1) await openFile(files[0][1], files[0][1].name);
+    else {
+      say(`Packing ${count(files.length, "file")}…`);
+      await openFile(await packed(files), nameOfAll(files));
+    }
   } catch (error) {
-    fail(error instanceof ApiError ? error : `${file.name} cannot be read.`);
+    fail(error instanceof DOMException ? "What was dropped cannot be read." : error);
   }
+}
+
+/** The folder that all files are in, or how many there are. */
+function nameOfAll(files) {
+  const tops = new Set(files.map(([path]) => path.split("/")[0]));
+  return tops.size === 1 ? [...tops][0] : count(files.length, "file");
 }
 
 // -- a live channel
 
 function openChannel(id) {
-  const signal = begin();
+  const { signal } = begin();
   const channel = new Channel(id);
-  enter({ chat: channel.chat, channel, name: id });
+  byId("search").value = "";
+  filter = noFilter();
+  feed.busy = false;
+  enter([channel.chat], { channel, name: id });
   history.replaceState(null, "", `#channel=${encodeURIComponent(id)}`);
   say("");
   liveState("connecting");
@@ -192,49 +213,70 @@ async function speak() {
 
 // -- what is shown
 
-/** Show what has changed, at most once for each picture on the screen. */
-function update() {
+/** Show what has changed: at most once for each picture on the screen, and less often where it takes long. */
+function update(also = null) {
   if (scheduled) return;
   scheduled = true;
-  requestAnimationFrame(() => {
-    scheduled = false;
-    showNow();
-  });
+  setTimeout(
+    () =>
+      requestAnimationFrame(() => {
+        scheduled = false;
+        also?.();
+        const start = performance.now();
+        showNow();
+        cost = performance.now() - start;
+      }),
+    cost > 8 ? Math.min(REST * cost, 2000) : 0,
+  );
 }
 
 function wanted(line) {
-  const { conversation, speaker, also, open } = filter;
-  if (conversation === null && !speaker && !open) return true;
+  const { conversation, speaker, also, open, terms } = filter;
+  if (!filtered()) return true;
   if (!line.spoken) return false;
   if (conversation !== null && line.conversation !== conversation) return false;
   if (speaker && line.speaker !== speaker && !(also && line.to === speaker)) return false;
-  return !open || line.open;
+  if (open && !line.open) return false;
+  return terms.length === 0 || matches(line, terms);
 }
 
-const filtered = () => filter.conversation !== null || filter.speaker !== "" || filter.open;
+const filtered = () =>
+  filter.conversation !== null || filter.speaker !== "" || filter.open || filter.terms.length > 0;
 
 function showNow() {
   const lines = filtered() ? chat.lines.filter(wanted) : chat.lines;
-  feed.show(lines);
+  feed.show(lines, filter.terms);
   conversations.show(chat, filter.conversation);
-  const shown = filtered() ? lines.length : chat.spoken.length;
-  const about = [];
-  if (filter.conversation) about.push(`conversation ${filter.conversation.number}`);
-  if (filter.speaker) about.push(filter.also ? `${filter.speaker} and what they are told` : filter.speaker);
-  if (filter.open) about.push("unanswered");
-  byId("filter").textContent = filtered()
-    ? `${about.join(", ")}: ${shown.toLocaleString()} of ${chat.spoken.length.toLocaleString()}`
-    : "";
+  const busy = source.log !== undefined && !source.log.complete && !work.signal.aborted;
+  questions.show(chats, chat, { busy });
+  rooms.show(chats, chat, filter.terms);
+  byId("filter").textContent = filterText(lines.length);
   byId("clear").hidden = !filtered();
   byId("only-open").checked = filter.open;
   byId("open-count").textContent = `(${chat.unanswered.toLocaleString()})`;
+  const open = chats.reduce((sum, each) => sum + each.unanswered, 0);
+  for (const total of document.querySelectorAll(".open-total")) total.textContent = open ? open.toLocaleString() : "";
   byId("also").checked = filter.also;
   byId("also-field").hidden = filter.speaker === "";
   byId("newer").hidden = news === 0;
   byId("newer").textContent = `↓ ${count(news, "new message")}`;
-  byId("messages").dataset.empty = String(lines.length === 0);
+  byId("messages").dataset.empty = lines.length ? "" : busy && !filtered() ? "waiting" : "nothing";
   showPeople();
   showTitle();
+}
+
+function filterText(shown) {
+  if (!filtered()) return "";
+  const about = [];
+  if (filter.conversation) about.push(`conversation ${filter.conversation.number}`);
+  if (filter.speaker) about.push(filter.also ? `${filter.speaker} and what they are told` : filter.speaker);
+  if (filter.open) about.push("unanswered");
+  if (filter.terms.length) about.push(`“${filter.query}”`);
+  const found = `${shown.toLocaleString()} of ${chat.spoken.length.toLocaleString()}`;
+  const others = filter.terms.length
+    ? chats.reduce((sum, each) => (each === chat ? sum : sum + countOf(each, filter.terms)), 0)
+    : 0;
+  return `${about.join(", ")}: ${found}${others ? `, ${others.toLocaleString()} in other rooms` : ""}`;
 }
 
 function showPeople() {
@@ -253,8 +295,8 @@ function showPeople() {
 function showTitle() {
   byId("title").textContent = source.name;
   const parts = [
-    source.format,
-    `${source.channel?.first > 0 ? "latest " : ""}${count(chat.spoken.length, "message")}`,
+    chat.format,
+    `${source.channel && chat.first > 0 ? "latest " : ""}${count(chat.spoken.length, "message")}`,
     count(chat.speakers.size, "person", "people"),
     count(chat.conversations.length, "conversation"),
   ];
@@ -267,8 +309,23 @@ function change(next) {
 }
 
 function clear() {
+  clearTimeout(typing);
+  byId("search").value = "";
   filter = noFilter();
   showNow();
+}
+
+/** Go to a message, in whichever room it is. */
+function goTo(line) {
+  if (line.chat !== chat) {
+    byId("search").value = "";
+    filter = noFilter();
+    show(line.chat);
+  }
+  tab("chat");
+  if (!wanted(line)) clear();
+  else showNow();
+  feed.goTo(line, { middle: true });
 }
 
 function screen(name) {
@@ -282,9 +339,18 @@ function screen(name) {
 
 function tab(name) {
   document.body.dataset.tab = name;
+  if (name === "conversations" || name === "questions") side(name);
   for (const button of document.querySelectorAll(".tabs button")) {
     if (button.dataset.tab === name) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
+  }
+}
+
+/** What the list beside the chat shows: conversations, or open questions. */
+function side(name) {
+  document.body.dataset.side = name;
+  for (const button of document.querySelectorAll(".sides button")) {
+    button.setAttribute("aria-pressed", String(button.dataset.side === name));
   }
 }
 
@@ -318,10 +384,13 @@ const conversations = new Conversations((conversation) => {
   tab("chat");
 });
 
+const questions = new Questions(goTo);
+const rooms = new Rooms(show);
+
 const reply = new Reply(async (responder, candidates) => {
   const body = { responder, candidates, top: 10000 }; // the table has a place for every pair
   const path = source.channel?.path("select") ?? "v1/select";
-  if (!source.channel) body.messages = chat.asked.slice(-OVERLAP).map(messageOf);
+  if (!source.channel) body.messages = lastMessages(chat, CONTEXT);
   const { selections } = await request(path, { body });
   calm();
   return selections;
@@ -333,7 +402,7 @@ const submit = (id, act) =>
     act();
   });
 
-submit("open", () => openLog(byId("log").value, null));
+submit("open", () => openText(byId("log").value));
 submit("follow", () => {
   const id = byId("channel").value.trim();
   if (id) openChannel(id);
@@ -345,7 +414,7 @@ submit("tools", () => {});
 byId("sample").addEventListener("click", async () => {
   try {
     const { log, name } = await request("v1/sample");
-    await openLog(log, name);
+    await openFile(new Blob([log]), name);
   } catch (error) {
     fail(error);
   }
@@ -360,8 +429,7 @@ byId("log").addEventListener("paste", (event) => {
 });
 byId("choose").addEventListener("click", () => byId("file").click());
 byId("file").addEventListener("change", () => {
-  const [file] = byId("file").files;
-  if (file) openFile(file);
+  if (byId("file").files.length) openFiles([...byId("file").files].map((file) => [file.name, file]));
   byId("file").value = "";
 });
 
@@ -381,6 +449,25 @@ byId("clear").addEventListener("click", () => {
   clear();
   feed.focus();
 });
+function search() {
+  const query = byId("search").value.trim();
+  change({ query, terms: termsOf(query) });
+}
+
+byId("search").addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(search, PAUSE);
+});
+byId("search").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.isComposing) {
+    clearTimeout(typing);
+    search();
+    feed.focus();
+  }
+});
+for (const button of document.querySelectorAll(".sides button")) {
+  button.addEventListener("click", () => side(button.dataset.side));
+}
 byId("newer").addEventListener("click", () => feed.toEnd());
 byId("skip").addEventListener("click", (event) => {
   event.preventDefault();
@@ -393,15 +480,18 @@ byId("skip").addEventListener("click", (event) => {
 for (const button of document.querySelectorAll(".tabs button")) {
   button.addEventListener("click", () => tab(button.dataset.tab));
 }
-document.addEventListener("keydown", (event) => {
-  if (
-    event.key === "Escape" &&
-    document.body.dataset.screen === "chat" &&
-    filtered() &&
-    !byId("token-dialog").open
-  ) {
-    clear();
-  }
+listen({
+  isOpen: () => document.body.dataset.screen === "chat",
+  message: (key) => feed.key(key),
+  search: () => {
+    tab("chat");
+    byId("search").focus();
+    byId("search").select();
+  },
+  side: () => side(document.body.dataset.side === "questions" ? "conversations" : "questions"),
+  unanswered: () => change({ open: !filter.open }),
+  room: (by) => rooms.next(chat, by),
+  clear: () => filtered() && clear(),
 });
 
 let dragged = 0;
@@ -420,12 +510,11 @@ document.addEventListener("drop", (event) => {
   event.preventDefault();
   dragged = 0;
   dropping(false);
-  const [file] = event.dataTransfer.files;
   const text = event.dataTransfer.getData("text/plain");
-  if (file) openFile(file);
+  if (event.dataTransfer.files.length) dropped(event.dataTransfer).then(openFiles, fail);
   else if (text) {
     byId("log").value = text;
-    openLog(text, null);
+    openText(text);
   }
 });
 

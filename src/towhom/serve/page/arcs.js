@@ -54,8 +54,11 @@ export class Arcs {
     const gutter = this.svg.clientWidth;
     const place = (line) => tops[line.place] - top + MIDDLE;
     const drawn = new Set();
-    for (const arc of this._arcs) {
-      if (arc.line.place < first || (arc.far ? arc.line : arc.to).place > last) continue;
+    // An arc that is drawn whole is not longer than so many rows.
+    for (let index = this._firstFrom(first); index < this._arcs.length; index += 1) {
+      const arc = this._arcs[index];
+      if (arc.line.place > last + FAR) break;
+      if ((arc.far ? arc.line : arc.to).place > last) continue;
       drawn.add(arc.line);
       this._drawOne(arc, gutter - DOT, place);
     }
@@ -64,7 +67,18 @@ export class Arcs {
       group.remove();
       this._groups.delete(line);
     }
-    this._drawLabel(gutter, top);
+    this._drawLabel(gutter, top, place);
+  }
+
+  /** Where the arcs of rows from some place on begin, by bisection. */
+  _firstFrom(place) {
+    let [low, high] = [0, this._arcs.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this._arcs[middle].line.place < place) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   _drawOne(arc, x, place) {
@@ -104,18 +118,19 @@ export class Arcs {
     return group;
   }
 
-  _drawLabel(gutter, top) {
+  _drawLabel(gutter, top, place) {
     const line = this._hot;
     const own = this._groups.has(line);
     const any = own || [...this._groups.keys()].some((other) => line !== null && other.target === line);
     this.svg.classList.toggle("has-hot", any);
-    // A row shows the number itself; but an arc may be pointed at far from its row.
-    if (!own || this._pointed === null) {
+    // Where there is little room, a row shows the number itself; but an arc may be pointed at far from its row.
+    if (!own || (this.narrow && this._pointed === null)) {
       this._label.remove();
       return;
     }
     this._label.textContent = percent(line.seen.probability);
-    set(this._label, { x: gutter / 2 - 6, y: this._pointed - top + 4 });
+    const height = this._pointed === null ? place(line) : this._pointed - top;
+    set(this._label, { x: gutter / 2 - 8, y: height + 4 });
     this.svg.append(this._label);
   }
 }

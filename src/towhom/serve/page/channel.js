@@ -9,8 +9,7 @@ const PAGE = 500; // of them in a request
 export class Channel {
   constructor(id) {
     this.id = id;
-    this.chat = new Chat();
-    this.first = null; // the number of the first message in the chat
+    this.chat = new Chat({ name: id });
     this._nudge = { now() {} };
     this._unsent = null; // sent again under the same key, a message arrives once
   }
@@ -37,7 +36,7 @@ export class Channel {
       }
     }
     await follow(this.path("events"), {
-      last: () => (this.first === null ? -1 : this.first + this.chat.observed - 1),
+      last: () => (this.chat.first === null ? -1 : this.chat.first + this.chat.all.length - 1),
       signal,
       nudge: this._nudge,
       onState: on.state,
@@ -70,17 +69,17 @@ export class Channel {
   }
 
   _take(observation) {
-    this.first ??= observation.number;
-    const line = this.chat.add(observation.message, { all: true });
+    const line = this.chat.take(observation);
     line.sent = JSON.stringify(observation.message);
-    return this.chat.observe(observation, -this.first);
+    return line;
   }
 
   _hear(observation, on) {
-    const place = this.first === null ? 0 : observation.number - this.first;
-    if (place === this.chat.observed) on.message(this._take(observation));
+    const { first, all } = this.chat;
+    const place = first === null ? 0 : observation.number - first;
+    if (place === all.length) on.message(this._take(observation));
     // What is known already is passed over, unless it was something else.
-    else if (this.chat.asked[place]?.sent !== JSON.stringify(observation.message)) on.replaced();
+    else if (all[place]?.sent !== JSON.stringify(observation.message)) on.replaced();
   }
 }
 

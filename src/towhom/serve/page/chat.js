@@ -4,6 +4,7 @@ const SPOKEN = new Set(["message", "action", "notice"]);
 const CHANGES = new Set(["rename", "edit", "delete"]);
 const [MOST_NAME, MOST_TEXT, MOST_MENTIONS] = [200, 4000, 100];
 const COLOURS = 8;
+const [SHOWN, LEAST] = [5, 0.01]; // of those who may be meant
 
 /** A conversation of two messages or more has a number and a colour; a message on its own has neither. */
 class Conversation {
@@ -25,14 +26,17 @@ class Conversation {
 }
 
 export class Chat {
-  constructor() {
-    this.lines = [];
+  /** @param about its `name`, the `format` of its log, and how many messages are `expected` */
+  constructor({ name = null, format = null, expected = 0 } = {}) {
+    this.name = name;
+    this.format = format;
+    this.expected = expected;
+    this.lines = []; // what is shown
     this.spoken = []; // the lines that somebody says
-    this.asked = []; // the lines that the server is asked about, in its order: what is said, and changes
+    this.all = []; // every line, in the server's order
+    this.first = null; // the server's number of the first
     this.speakers = new Map();
     this.conversations = []; // by number
-    this.observed = 0; // of those that the server is asked about
-    this.heard = 0; // of those that somebody says
     this.unanswered = 0;
     this._threads = new Map();
     this._lastBy = new Map();
@@ -43,17 +47,45 @@ export class Chat {
     this._colourUsed = new Array(COLOURS).fill(-1);
   }
 
-  /** Take the next line, as `/v1/read` gives it; a channel counts `all` of them, a log leaves some out. */
-  add(message, { all = false } = {}) {
+  /** Questions that nobody has answered, the latest first. */
+  get questions() {
+    return this.spoken.filter((line) => line.open).reverse();
+  }
+
+  /** What people call somebody who has spoken. */
+  nameOf(id) {
+    return this._names.get(id) ?? id;
+  }
+
+  /** Take the next line, and what the server says of it. */
+  take(observation) {
+    this.first ??= observation.number;
+    const line = this._line(observation.message);
+    this.all.push(line);
+    // What an edit or a deletion changes is shown where it stands.
+    if (line.kind !== "edit" && line.kind !== "delete") this.lines.push(line);
+    if (line.spoken) {
+      this.spoken.push(line);
+      this.speakers.set(line.speaker, (this.speakers.get(line.speaker) ?? 0) + 1);
+      this._observe(line, observation);
+    } else if (line.kind === "rename") {
+      this._rename(line);
+    } else {
+      this._change(line);
+    }
+    return line;
+  }
+
+  _line(message) {
     const { speaker, text, addressee = null, time = null, kind = "message", name = null, id = null } = message;
     if (name) this._names.set(speaker, name);
-    const line = {
-      index: this.lines.length,
-      position: null,
+    return {
+      position: this.all.length,
+      chat: this,
       message,
       id,
       person: this._people.get(speaker) ?? speaker,
-      speaker: this._names.get(speaker) ?? speaker,
+      speaker: this.nameOf(speaker),
       text,
       named: addressee,
       time,
@@ -65,64 +97,32 @@ export class Chat {
       target: null,
       gone: false,
       conversation: null,
-      question: false,
       open: false,
       version: 0,
     };
-    // What an edit or a deletion changes is shown where it stands.
-    if (kind !== "edit" && kind !== "delete") this.lines.push(line);
-    if (line.spoken) {
-      this.spoken.push(line);
-      this.speakers.set(line.speaker, (this.speakers.get(line.speaker) ?? 0) + 1);
-    }
-    if (all || line.spoken || isChange(line)) {
-      line.position = this.asked.length;
-      this.asked.push(line);
-    }
-    if (kind === "rename") this._rename(line);
-    return line;
   }
 
-  /**
-   * Take what the server says of the next line that it was asked about.
-   *
-   * Its numbers count from the first message of a request; `start` is that message's position here.
-   */
-  observe(observation, start) {
-    const line = this.asked[this.observed];
-    this.observed += 1;
-    if (!line.spoken) {
-      this._change(line);
-      return line;
-    }
-    this.heard += 1;
+  _observe(line, observation) {
     if (line.id !== null) this._byId.set(line.id, line);
     const likeliest = observation.addressees[0] ?? { name: null, probability: 1 };
     line.seen = {
-      addressees: observation.addressees,
+      addressees: observation.addressees.filter(
+        (each, place) => place === 0 || (place < SHOWN && each.probability >= LEAST),
+      ),
       how: observation.how,
       reason: observation.reason,
       asks: observation.asks ?? false,
       probability: likeliest.probability,
-      threadProbability: observation.thread_probability,
     };
     line.to = likeliest.name;
     line.toPerson = likeliest.id ?? likeliest.name;
-    // The name in front of a message is cut from its text when the server finds it.
-    if (line.named === null && observation.message.addressee !== null) {
-      line.named = observation.message.addressee;
-      line.text = observation.message.text;
-    }
-    const answers = observation.replies_to
-      .map((number) => this.asked[number + start])
+    line.answers = observation.replies_to
+      .map((number) => this.all[number - this.first])
       .filter((other) => other !== undefined && other !== line);
-    line.answers = answers;
-    line.target = this._targetOf(line, answers);
+    line.target = this._targetOf(line, line.answers);
     this._lastBy.set(line.person, line);
-    this._join(line, this._threadOf(observation.thread + start));
-    this._question(line, answers);
-    line.version += 1;
-    return line;
+    this._join(line, this._threadOf(observation.thread - this.first));
+    this._question(line, line.answers);
   }
 
   /** Whoever is renamed stays who they are. */
@@ -146,11 +146,12 @@ export class Chat {
       );
     }
     line.version += 1;
+    line.searched = null;
     line.height = 0; // it may have more lines now, or fewer
   }
 
   _threadOf(position) {
-    const known = this.asked[position]?.conversation ?? this._threads.get(position);
+    const known = this.all[position]?.conversation ?? this._threads.get(position);
     if (known) return known;
     const conversation = new Conversation(position);
     this._threads.set(position, conversation);
@@ -187,8 +188,7 @@ export class Chat {
       this.unanswered -= 1;
       return false;
     });
-    line.question = line.seen.asks;
-    if (line.question) {
+    if (line.seen.asks) {
       line.open = true;
       this.unanswered += 1;
       left.push(line);
@@ -197,13 +197,15 @@ export class Chat {
   }
 }
 
-/** Whether a line changes what is known; without what it changes, the API does not take it. */
-function isChange({ kind, id, text }) {
-  return CHANGES.has(kind) && (kind === "rename" ? text !== "" : id !== null);
+/** The last lines of a chat that the API takes: what is said, and changes that say what they change. */
+export function lastMessages(chat, most) {
+  const taken = ({ spoken, kind, id, text }) =>
+    spoken || (CHANGES.has(kind) && (kind === "rename" ? text !== "" : id !== null));
+  return chat.all.slice(-most).filter(taken).map(messageOf);
 }
 
 /** A line as the API takes messages, within its limits on names and text. */
-export function messageOf(line) {
+function messageOf(line) {
   const { speaker, id = null, reply_to = null, name = null, mentions = [], bot = false } = line.message;
   const short = (value) => (value === null ? null : cut(value, MOST_NAME));
   return {
@@ -228,6 +230,7 @@ function cut(text, length) {
 const HAS_ZONE = /(Z|[+-]\d\d:?\d\d)$/;
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+const shortDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 /** Time and day of a line: a log's own clock as it is, a time with a zone in the reader's zone. */
 export function whenOf(time) {
@@ -240,13 +243,13 @@ export function whenOf(time) {
 }
 
 /** A day as people write it; the first day of a log without dates, in the year 1, goes without saying. */
-export function dayName(day) {
+export function dayName(day, { short = false } = {}) {
   if (day.startsWith("0001-")) {
     const number = Math.round((Date.parse(day) - Date.parse("0001-01-01")) / 86_400_000) + 1;
     return number === 1 ? "" : `Day ${number}`;
   }
   const moment = new Date(`${day}T12:00:00`);
-  return Number.isNaN(moment.getTime()) ? day : date.format(moment);
+  return Number.isNaN(moment.getTime()) ? day : (short ? shortDate : date).format(moment);
 }
 
 /** A probability as a whole percentage; what is nearly sure or impossible is not shown as if it were. */

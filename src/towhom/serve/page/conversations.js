@@ -2,6 +2,7 @@
 
 import { shorten } from "./chat.js";
 import { byId, count, make } from "./dom.js";
+import { plain } from "./marks.js";
 
 const PAGE = 60;
 const NAMES = 4;
@@ -38,7 +39,7 @@ export class Conversations {
     const sorted = [...chat.conversations].sort(ORDERS[byId("order").value]);
     const shown = sorted.slice(0, this._limit);
     if (chosen && !shown.includes(chosen)) shown.push(chosen);
-    const alone = chat.heard - chat.conversations.reduce((sum, each) => sum + each.lines.length, 0);
+    const alone = chat.spoken.length - chat.conversations.reduce((sum, each) => sum + each.lines.length, 0);
     const focused = document.activeElement;
     const items = shown.map((conversation) => this._item(conversation, conversation === chosen));
     if (
@@ -76,8 +77,8 @@ export class Conversations {
     button.dataset.size = size;
     button.replaceChildren(
       make("span", { class: "badge" }, String(conversation.number)),
-      make("span", { class: "words" }, shorten(conversation.first.text, 90)),
-      make("span", { class: "people" }, `${people.slice(0, NAMES).join(", ")}${more}`),
+      make("span", { class: "words", dir: "auto" }, shorten(plain(conversation.first), 90)),
+      make("span", { class: "people", dir: "auto" }, `${people.slice(0, NAMES).join(", ")}${more}`),
       make("span", { class: "size" }, count(size, "message")),
     );
     return item;

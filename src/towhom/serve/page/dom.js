@@ -9,7 +9,7 @@ function put(node, properties, children) {
     if (value === null || value === undefined || value === false) node.removeAttribute(name);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.filter((child) => child !== null));
+  node.append(...children.filter((child) => child !== null && child !== ""));
   return node;
 }
 

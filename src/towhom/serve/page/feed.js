@@ -7,6 +7,8 @@ import { writeRow } from "./rows.js";
 
 const OVERSCAN = 500; // pixels above and below what is in sight
 const NARROW = 640; // pixels: below, a name stands above its text; as in the style sheet
+const MOST_NAMES = 280; // pixels that names get beside their texts
+const NAME_GAP = 6; // pixels; as in the style sheet
 const EDGE = 8; // pixels above the first row and below the last
 
 export class Feed {
@@ -27,13 +29,14 @@ export class Feed {
     this._hot = null;
     this._pointed = null; // how far down an arc is pointed at
     this._width = 0;
+    this._names = 0; // pixels that names need, of those that were shown
+    this._terms = [];
     this._textWidth = 0;
     this._frame = 0;
     this._canvas = make("div", { class: "canvas", role: "feed", "aria-label": "Messages" });
     this._canvas.append(this._arcs.svg);
     scroller.replaceChildren(this._canvas);
     scroller.addEventListener("scroll", () => this._scrolled(), { passive: true });
-    scroller.addEventListener("keydown", (event) => this._key(event));
     this._canvas.addEventListener("click", (event) => this._click(event));
     this._canvas.addEventListener("focusin", (event) => this._focused(event));
     this._canvas.addEventListener("pointerover", (event) => this._over(event));
@@ -44,13 +47,16 @@ export class Feed {
   /** Begin anew, for another chat: at its end, or at its start. */
   reset({ atEnd }) {
     this._active = null;
+    this._names = 0;
+    this.scroller.style.removeProperty("--who");
     this.show([]);
     this.atEnd = atEnd;
     this.scroller.scrollTop = 0;
   }
 
   /** Show these lines; what the reader was at stays where it was, if it is still among them. */
-  show(lines) {
+  show(lines, terms = []) {
+    this._terms = terms;
     const anchor = this._anchor(lines);
     this.items = withDays(lines);
     this.items.forEach((item, index) => (item.place = index));
@@ -124,10 +130,15 @@ export class Feed {
   }
 
   _guess(item) {
-    if (item.height && item.heightAt === this._width) return item.height;
+    if (item.height && item.heightAt === this._layout) return item.height;
     const width = this._textWidth || this.scroller.clientWidth * 0.6 || 400;
     const lines = Math.max(1, Math.ceil(((item.text?.length ?? 0) * 7.2) / width));
     return (this._arcs.narrow ? 42 : 14) + 22 * lines;
+  }
+
+  /** What heights depend on. */
+  get _layout() {
+    return this._width * 1000 + this._names;
   }
 
   _estimate() {
@@ -243,10 +254,8 @@ export class Feed {
       else this._canvas.insertBefore(row, before);
       this._write(row, item);
     }
-    if (!active) {
-      const start = wanted.find((item) => !item.isDay && this._inSight(item.place));
-      for (const [item, row] of this._rows) row.tabIndex = item === start ? 0 : -1;
-    }
+    const start = active ?? wanted.find((item) => !item.isDay && this._inSight(item.place));
+    for (const [item, row] of this._rows) row.tabIndex = item === start ? 0 : -1;
   }
 
   _drop(item) {
@@ -254,13 +263,31 @@ export class Feed {
     this._rows.delete(item);
   }
 
+  /** Give names the room that they need, up to a part of the width; whether that has changed. */
+  _widen() {
+    if (this._arcs.narrow) return false;
+    const most = Math.round(Math.min(MOST_NAMES, this._width * 0.32));
+    let needed = this._names;
+    for (const row of this._rows.values()) {
+      if (!row.who) continue;
+      const parts = row.who.querySelectorAll(".speaker, .arrow, .name");
+      row.needs ??= [...parts].reduce((sum, each) => sum + each.scrollWidth + NAME_GAP, 0);
+      needed = Math.max(needed, Math.min(row.needs, most));
+    }
+    if (needed <= this._names) return false;
+    this._names = needed;
+    this.scroller.style.setProperty("--who", `${needed}px`);
+    return true;
+  }
+
   _measure(first, last) {
+    if (this._widen()) this._estimate();
     let changed = null;
     for (let index = first; index <= last; index += 1) {
       const item = this.items[index];
       const height = this._rows.get(item).offsetHeight;
       item.height = height;
-      item.heightAt = this._width;
+      item.heightAt = this._layout;
       if (Math.abs(height - this._heights[index]) > 0.5) {
         this._heights[index] = height;
         changed ??= index;
@@ -275,15 +302,17 @@ export class Feed {
 
   _write(row, item) {
     const size = this.items.length;
-    const state = `${item.version}/${item.opened}/${item.place}/${size}`;
+    const content = `${item.version}/${item.opened}/${this._terms.join(" ")}`;
+    const state = `${content}/${item.place}/${size}`;
     if (row.state === state) return;
-    const content = `${item.version}/${item.opened}`;
     const same = row.content === content;
     row.state = state;
     row.content = content;
     set(row, { "aria-posinset": item.place + 1, "aria-setsize": size });
     if (same) return;
-    writeRow(row, item);
+    writeRow(row, item, this._terms);
+    row.who = row.querySelector(".who");
+    row.needs = null;
   }
 
   /** Stress a message and its arcs: what is pointed at, else what has the keyboard. */
@@ -359,11 +388,11 @@ export class Feed {
     }
   }
 
-  _key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const row = event.target.closest(".line");
-    if (!row || (event.target !== row && event.key !== "Escape")) return;
-    const { line } = row;
+  /** Do what a key says, to the row that has the keyboard or would get it; whether it says anything. */
+  key(key) {
+    const inSight = (each, index) => this._inSight(index) && !each.isDay;
+    const line = this._active ?? this.items.find(inSight);
+    if (!line) return false;
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / 60));
     const steps = {
       ArrowDown: 1,
@@ -375,18 +404,18 @@ export class Feed {
       Home: -Infinity,
       End: Infinity,
     };
-    if (event.key in steps) this._step(line, steps[event.key]);
-    else if (event.key === "Enter" || event.key === " ") line.spoken && this._toggle(line);
-    else if (event.key === "ArrowLeft" && line.target) this._jump(line, line.target.position);
-    else if (event.key === "c" && line.conversation?.number) this.on.conversation(line);
-    else if (event.key === "s" && line.spoken) this.on.speaker(line.speaker);
-    else if (event.key === "Escape" && line.opened) this._toggle(line);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (key in steps) this._step(line, this._active ? steps[key] : steps[key] === 1 ? 0 : steps[key]);
+    else if ((key === "Enter" || key === " ") && line.spoken) this._toggle(line);
+    else if (key === "ArrowLeft" && line.target) this._jump(line, line.target.position);
+    else if (key === "c" && line.conversation?.number) this.on.conversation(line);
+    else if (key === "s" && line.spoken) this.on.speaker(line.speaker);
+    else if (key === "Escape" && line.opened) this._toggle(line);
+    else return false;
+    return true;
   }
 
   _step(line, by) {
+    if (this.items.length === 0) return;
     let place = Math.min(Math.max(line.place + by, 0), this.items.length - 1);
     if (this.items[place].isDay) place += by < 0 && place > 0 ? -1 : 1; // a line stands on either side
     this.goTo(this.items[place]);

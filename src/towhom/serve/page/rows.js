@@ -2,14 +2,13 @@
 
 import { nameOf, percent, shorten, whenOf } from "./chat.js";
 import { make, set } from "./dom.js";
+import { plain, render } from "./marks.js";
+import { highlight } from "./search.js";
 
-const SHOWN = 5; // of those who may be meant
-const LEAST = 0.01;
-
-/** Write a line, or the heading of a day, into its row. */
-export function writeRow(row, item) {
+/** Write a line, or the heading of a day, into its row; terms that are looked for are marked. */
+export function writeRow(row, item, terms) {
   if (item.isDay) writeDay(row, item);
-  else if (item.spoken) writeMessage(row, item);
+  else if (item.spoken) writeMessage(row, item, terms);
   else writeNote(row, item);
 }
 
@@ -21,12 +20,12 @@ function writeDay(row, item) {
 
 function writeNote(row, line) {
   row.className = "line note";
-  set(row, { "data-kind": line.kind });
+  set(row, { "data-kind": line.kind, "data-number": line.position });
   const text = line.kind === "rename" ? `${line.speaker} is now called ${line.text}` : line.text;
-  row.replaceChildren(clock(line), make("p", { class: "text" }, text));
+  row.replaceChildren(clock(line), make("p", { class: "text", dir: "auto" }, text));
 }
 
-function writeMessage(row, line) {
+function writeMessage(row, line, terms) {
   const { conversation, seen } = line;
   const number = conversation?.number ?? null;
   row.className = `line message ${number === null ? "alone" : `c${conversation.colour}`}`;
@@ -45,12 +44,15 @@ function writeMessage(row, line) {
   row.replaceChildren(
     clock(line),
     who(line),
-    make("p", { class: `text${line.kind === "action" ? " does" : ""}${line.gone ? " gone" : ""}` }, line.text),
+    make("p", { class: textClass(line), dir: "auto" }, ...render(line)),
     make("span", { class: "marks" }, line.open ? unanswered() : null, number === null ? null : badge(number)),
   );
+  if (terms.length) for (const part of row.querySelectorAll(".speaker, .name, .text")) highlight(part, terms);
   if (line.opened) row.append(details(line));
   if (inside) row.focus({ preventScroll: true }); // what had the keyboard is gone
 }
+
+const textClass = ({ kind, gone }) => `text${kind === "action" ? " does" : ""}${gone ? " gone" : ""}`;
 
 const clock = (line) => make("time", { class: "clock", datetime: line.time }, whenOf(line.time).clock);
 
@@ -70,23 +72,26 @@ function badge(number) {
 }
 
 function who(line) {
-  const speaker = make("b", { class: "speaker", title: `Only what ${line.speaker} says` }, line.speaker);
+  const speaker = make(
+    "b",
+    { class: "speaker", dir: "auto", title: `Only what ${line.speaker} says` },
+    line.speaker,
+  );
   if (line.to === null) return make("span", { class: "who" }, speaker);
   const { how, probability } = line.seen;
   const arrow = make("span", { class: "arrow" }, how === "named" ? "→" : "⇢");
-  const to = make("span", { class: `to ${how}` }, arrow, make("span", { class: "name" }, line.to));
+  const to = make("span", { class: `to ${how}` }, arrow, make("span", { class: "name", dir: "auto", title: line.to }, line.to));
   return make("span", { class: "who" }, speaker, to, make("span", { class: "sure" }, percent(probability)));
 }
 
 function details(line) {
   const { seen, target, answers } = line;
   if (!seen) return make("div", { class: "details" }, make("p", {}, "Nothing is known of this message yet."));
-  const likely = seen.addressees.filter((each, place) => place === 0 || each.probability >= LEAST);
   const box = make(
     "div",
     { class: "details", role: "group", "aria-label": "Whom this addresses" },
     make("p", { class: "reason" }, `${seen.how === "named" ? "Named" : "Inferred"}: ${seen.reason}.`),
-    make("ul", { class: "likely" }, ...likely.slice(0, SHOWN).map(bar)),
+    make("ul", { class: "likely" }, ...seen.addressees.map(bar)),
   );
   if (target) box.append(jump(target, "↑ Go to"));
   else if (answers.length) box.append(jump(answers[answers.length - 1], "↑ Goes on from"));
@@ -97,12 +102,13 @@ function bar({ name, probability }) {
   const length = make("span", { class: "bar" });
   length.style.setProperty("--p", probability);
   const number = make("span", { class: "number" }, percent(probability));
-  return make("li", {}, make("span", { class: "name" }, nameOf(name)), length, number);
+  return make("li", {}, make("span", { class: "name", dir: "auto" }, nameOf(name)), length, number);
 }
 
 function jump(line, words) {
   const attributes = { type: "button", class: "quiet jump", "data-jump": line.position };
-  return make("button", attributes, `${words}: ${line.speaker} “${shorten(line.text, 60)}”`);
+  const text = make("bdi", {}, shorten(plain(line), 60));
+  return make("button", attributes, `${words}: `, make("bdi", {}, line.speaker), " “", text, "”");
 }
 
 /** A message for those who hear it. */
@@ -110,7 +116,8 @@ function readOut(line) {
   const { seen, conversation } = line;
   const parts = [whenOf(line.time).clock, line.speaker];
   if (line.to !== null) parts.push(`to ${line.to}, ${seen.how}, ${percent(seen.probability)}`);
-  const end = /[.!?…]$/.test(line.text) ? "" : ".";
+  const text = plain(line);
+  const end = /[.!?…]$/.test(text) ? "" : ".";
   const about = conversation?.number ? ` Conversation ${conversation.number}.` : "";
-  return `${parts.filter(Boolean).join(" ")}: ${line.text}${end}${line.open ? " Unanswered." : ""}${about}`;
+  return `${parts.filter(Boolean).join(" ")}: ${text}${end}${line.open ? " Unanswered." : ""}${about}`;
 }

@@ -3,10 +3,17 @@
 import { ApiError } from "./api.js";
 import { byId } from "./dom.js";
 
-/** Say what is going on; an empty text ends it. */
-export function say(text, { error = false, retry = null, done = null, of = null } = {}) {
+/**
+ * Say what is going on; an empty text ends it.
+ *
+ * `left` changes all the time, and is not read out; `cancel` is what ends it.
+ */
+export function say(text, { error = false, retry = null, cancel = null, done = null, of = null, left = "" } = {}) {
   const status = byId("status");
-  status.textContent = text;
+  if (status.textContent !== text) status.textContent = text;
+  byId("left").textContent = left;
+  byId("cancel").hidden = cancel === null;
+  byId("cancel").onclick = cancel;
   status.classList.toggle("error", error);
   byId("dismiss").hidden = !error;
   byId("retry").hidden = retry === null;

@@ -1,0 +1,184 @@
+"""What a stream is. Another one (Kafka, Redis Streams) is a file beside this, and a line in `SOURCES`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Self
+from urllib.parse import SplitResult, urlsplit
+
+from towhom.documents import parse_json
+from towhom.errors import ConfigError
+
+SOURCES = {"nats": "towhom.follow.nats:Nats"}
+"""Scheme of an address -> where its source is; imported on first use."""
+_LONGEST_KEY = 200
+_SHARD = re.compile(r"(\d+)/(\d+)")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some of all rooms: each room belongs to one of `count` shards.
+
+    >>> shards = [Shard(number, 3) for number in range(3)]
+    >>> sum(shard.has("#help") for shard in shards)
+    1
+    """
+
+    number: int = 0
+    count: int = 1
+
+    @classmethod
+    def of(cls, text: str) -> Shard:
+        """The shard that `1/4` names: the first of four.
+
+        Raises:
+            ConfigError: It names none.
+        """
+        match = _SHARD.fullmatch(text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise ConfigError(f"--shard {text}: expected I/N, with I from 1 to N")
+        return cls(int(match[1]) - 1, int(match[2]))
+
+    def has(self, room: str) -> bool:
+        """Whether a room belongs to it; every process says the same."""
+        digest = hashlib.sha256(room.encode("utf-8", "replace")).digest()
+        return int.from_bytes(digest[:8]) % self.count == self.number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a source is opened with.
+
+    Args:
+        name: Who follows: another name begins at the beginning.
+        shard: Which rooms.
+        once: Whether to end when nothing is left.
+        credentials: A file that the stream's server wants to see.
+    """
+
+    name: str = "towhom"
+    shard: Shard = Shard()
+    once: bool = False
+    credentials: str | None = None
+
+
+class Delivery(ABC):
+    """Something that a stream delivers, again and again until it is done with.
+
+    Args:
+        place: Where it is in the stream, for people and for keys; the same when it is delivered again.
+        subject: What it is about; its last part names the room if nothing else does.
+        content: JSON.
+    """
+
+    def __init__(self, place: str, subject: str, content: bytes) -> None:
+        self.place, self.subject, self.content = place, subject, content
+
+    @abstractmethod
+    async def done(self) -> None:
+        """It is kept: it need not be delivered again."""
+
+    @abstractmethod
+    async def refused(self) -> None:
+        """Nobody can ever take it: it must not be delivered again."""
+
+    @abstractmethod
+    async def working(self) -> None:
+        """It takes a while: it should not be delivered again yet."""
+
+
+class Source(ABC):
+    """A stream: what was not done with is delivered first, in the order of the stream."""
+
+    @classmethod
+    @abstractmethod
+    def open(cls, address: SplitResult, options: Options) -> Self:
+        """The stream at an address.
+
+        Raises:
+            ConfigError: The address names none.
+        """
+
+    @abstractmethod
+    def batches(self) -> AsyncIterator[list[Delivery]]:
+        """What comes, in batches; the next one comes when all of the last is done with or refused.
+
+        Raises:
+            TowhomError: The stream cannot be read.
+        """
+
+
+def open_source(address: str, options: Options) -> Source:
+    """The stream at an address.
+
+    Raises:
+        ConfigError: There is no such kind of stream, or the address says too little or too much.
+    """
+    parts = urlsplit(address)
+    if parts.scheme not in SOURCES:
+        known = ", ".join(f"{scheme}://" for scheme in SOURCES)
+        raise ConfigError(f"{address}: no stream that can be followed; known are {known}")
+    if parts.username is not None or parts.password is not None:
+        raise ConfigError("others can see the command line: no name or password in an address")
+    module, _, name = SOURCES[parts.scheme].partition(":")
+    kind: type[Source] = getattr(import_module(module), name)
+    return kind.open(parts, options)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A message, as `POST /v1/channels/{id}/messages` takes it.
+
+    Args:
+        room: The channel's id.
+        message: What is sent.
+        key: The same for the same message, so that it is kept once.
+        place: A key for the place in the stream, if another message has taken the first.
+    """
+
+    room: str
+    message: dict[str, Any]
+    key: str
+    place: str
+
+
+def lines_of(delivery: Delivery) -> list[Line]:
+    """The messages of a delivery: one, or `{"message": ...}`, or `{"messages": [...]}`, with a `channel`.
+
+    Raises:
+        ValueError: It is none of these.
+    """
+    value = parse_json(delivery.content)
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    room = value.get("channel")
+    if "messages" in value or "message" in value:
+        messages = value["messages"] if "messages" in value else [value["message"]]
+    else:
+        messages = [{key: part for key, part in value.items() if key != "channel"}]
+    if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
+        raise ValueError("neither a message nor a list of messages")
+    if room is None:
+        room = delivery.subject.rpartition(".")[2]
+    if not isinstance(room, str) or not room:
+        raise ValueError('"channel" is not a text')
+    places = [f"{delivery.place}/{number}" for number in range(len(messages))]
+    return [
+        Line(room, message, _key(message, place), place)
+        for message, place in zip(messages, places, strict=True)
+    ]
+
+
+def _key(message: dict[str, Any], place: str) -> str:
+    """By its own identifier, if it is a message: an edit has that of another, and may come again."""
+    id = message.get("id")
+    if message.get("kind", "message") in ("edit", "delete", "rename") or not isinstance(id, str | int):
+        return place
+    key = f"id:{id}"
+    plain = len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()
+    return key if plain else f"id-sha256:{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()}"

@@ -1,0 +1,157 @@
+"""Bots that ask with every message of their rooms whether they should speak: a room is a channel."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from towhom.bots.platforms import read_event
+from towhom.errors import TowhomError
+from towhom.readers.jsonl import to_json
+from towhom.serve import schemas
+from towhom.serve.channels import Channels
+from towhom.serve.limits import Limits
+from towhom.serve.problems import Problem
+
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._#@:+-]")
+_LONGEST = 128
+"""Characters of a channel's id."""
+_LINE: TypeAdapter[schemas.Line] = TypeAdapter(schemas.Line)
+_BODY: TypeAdapter[Any] = TypeAdapter(schemas.GateBody)
+
+Record = dict[str, Any]
+
+
+class Bots:
+    """Answers bots.
+
+    Args:
+        channels: Where rooms are kept.
+        limits: What is allowed.
+    """
+
+    def __init__(self, channels: Channels, limits: Limits) -> None:
+        self._channels = channels
+        self._limits = limits
+        self._heard: set[tuple[str, str]] = set()
+        """Rooms and identifiers of messages that are being taken at this moment."""
+
+    async def hear(self, body: schemas.GateEvent | schemas.GateMessage, key: str | None) -> Record:
+        """Take a message into its room; says whether a bot should speak.
+
+        Without a key, a message whose identifier is known is not taken again, and not answered again:
+        platforms send events twice when an answer takes long. With a key, the same question has the same
+        answer.
+
+        Raises:
+            Problem: The event cannot be read, or something is too long.
+        """
+        room, message, direct = _received(body)
+        if message is None:
+            return _silent(room, "the event is no message")
+        self._limits.message(message, "body.message")
+        record: Record = message.model_dump(mode="json", exclude_defaults=True)
+        if key is not None or message.id is None or message.kind not in ("message", "action", "notice"):
+            return await self._verdict(room, record, body, direct, key)
+        taken = room, message.id
+        if taken in self._heard:
+            return _silent(room, "it was heard before")
+        self._heard.add(taken)
+        try:
+            if await self._channels.remembers(room, message.id):
+                return _silent(room, "it was heard before")
+            return await self._verdict(room, record, body, direct, None)
+        finally:
+            self._heard.discard(taken)
+
+    async def _verdict(
+        self,
+        room: str,
+        record: Record,
+        body: schemas.GateEvent | schemas.GateMessage,
+        direct: bool,
+        key: str | None,
+    ) -> Record:
+        if key is None and "time" not in record:  # follow-ups have their time
+            record["time"] = datetime.now(UTC).isoformat()
+        await self._introduce(room, body)
+        (observed,) = await self._channels.observe(room, [record], key)
+        question = {
+            "bot": body.bot.id,
+            "policy": body.policy.model_dump(),
+            "direct": direct,
+            "max_tokens": body.max_tokens,
+        }
+        return {"room": room, **await self._channels.gate(room, observed, record, question)}
+
+    async def _introduce(self, room: str, body: schemas.GateEvent | schemas.GateMessage) -> None:
+        """Make the bots known to a room, besides those who are."""
+        try:
+            people = await self._channels.people(room)
+        except Problem as problem:
+            if problem.code != "no-such-channel":
+                raise
+            people = []
+        bots = [{**body.bot.model_dump(mode="json"), "bot": True}]
+        bots += [{"id": id, "name": None, "aliases": [], "bot": True} for id in body.bots]
+        wanted = {person["id"]: person for person in people}
+        for bot in bots:
+            known = wanted.get(bot["id"], {"aliases": [], "name": None})
+            aliases = list(dict.fromkeys([*known["aliases"], *bot["aliases"]]))
+            wanted[bot["id"]] = {**bot, "aliases": aliases, "name": bot["name"] or known["name"]}
+        if list(wanted.values()) != people:
+            known_people = [schemas.Person(**person) for person in wanted.values()]
+            self._limits.people(known_people, "body.bot")
+            await self._channels.introduce(room, [person.model_dump(mode="json") for person in known_people])
+
+
+def room_of(content: bytes) -> str | None:
+    """The room of a request, by its body; None if it has none, or is no such request."""
+    try:
+        body: schemas.GateEvent | schemas.GateMessage = _BODY.validate_json(content)
+        return _received(body)[0] or None
+    except (Problem, ValidationError):
+        return None
+
+
+def _received(
+    body: schemas.GateEvent | schemas.GateMessage,
+) -> tuple[str, schemas.Message | schemas.Rename | schemas.Edit | schemas.Deletion | None, bool]:
+    """The room of a request, its message, and whether only the bot and the speaker are there."""
+    if isinstance(body, schemas.GateMessage):
+        return body.room, body.message, body.direct
+    try:
+        received = read_event(body.event, body.platform)
+        if received is None:
+            return "", None, False
+        room = channel_of(received.message.channel or "")
+        message = TypeAdapter(dict[str, Any]).validate_json(to_json(received.message))
+        message.pop("channel", None)
+        if not message["speaker"]:  # platforms do not say who takes a message back
+            message["speaker"] = body.bot.id
+        return room, _LINE.validate_python(message), received.direct
+    except (TowhomError, ValidationError, ValueError) as error:
+        sentence = str(error) if isinstance(error, TowhomError) else "the event cannot be read"
+        raise Problem(422, "unknown-event", f"{sentence[:1].upper()}{sentence[1:]}.", "body.event") from error
+
+
+def channel_of(room: str) -> str:
+    """The id of the channel that is a platform's room: what an id may not have is written as its number.
+
+    >>> channel_of("!lab:example.org")
+    '~21lab:example.org'
+    """
+    found = _NOT_ALLOWED.sub(lambda match: "".join(f"~{byte:02x}" for byte in match[0].encode()), room)
+    if not found.strip(".") or len(found) > _LONGEST:
+        raise Problem(422, "unknown-event", "The room of the event has no usable name.", "body.event")
+    return found
+
+
+def _silent(room: str, reason: str) -> Record:
+    return {
+        "speak": False, "probability": 0.0, "reason": reason, "room": room or None, "called": False,
+        "everybody": False, "reply_to": None, "thread": None, "context": [], "tokens": 0, "steps": [],
+    }  # fmt: skip
