@@ -1,0 +1,10 @@
+"""A response bank: answers that people have given, on disk, found again by what they would answer.
+
+`tables` are its columns, `store` opens it, `writing` changes it, `slots` stand for names, `filters` say what
+is worth keeping, `search` finds responses by vectors and `phrases` by rare words. `towhom.live.banking`
+builds a bank from logs, and `towhom.live.responding` asks it.
+"""
+
+from towhom.bank.store import Bank, Response
+
+__all__ = ["Bank", "Response"]

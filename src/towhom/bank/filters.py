@@ -1,0 +1,75 @@
+"""What of a chat is worth keeping as a response: what could be said again, by another, to another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import regex
+
+from towhom.bank.slots import MAIL, OTHER
+from towhom.chat import Kind, Message
+from towhom.hearing.utterance import Utterance
+from towhom.hearing.words import normalized
+
+LIKELY = 0.4
+"""How likely a message must be to answer another, for the two to be kept."""
+_WORDS, _TELLING = 4, 2
+"""What has fewer words, or fewer that tell something, was for its moment: `yes`, `brb`, `ok thanks`."""
+_LONGEST = 1000
+"""Characters; longer ones are pasted."""
+_BOT = regex.compile(r"(?:^|[\W_\d])bot(?:$|[\W_\d])|(?:bot|serv)[\d_^`|-]*$")
+_MOMENT = regex.compile(
+    r"^\W*(?:(?:ok(?:ay)?|yes|no|yeah|yep|nope|well|ah|oh|hm+|thanks?|thx|ty|thank you|cheers|sorry|np|lol"
+    r"|haha+|brb|bbl|afk|back|hi|hello|hey|good (?:morning|evening|night)|gn|bye|later|see you|cu|gtg|wb"
+    r"|(?:i am|i'm|i'll|i will) (?:back|off|leaving|going|away|be back)|you'?re welcome|no problem"
+    r"|let me (?:check|try|see|look)|one (?:sec|second|moment|min|minute)|just a (?:sec|second|moment|minute)"
+    r"|a lot|so much|very much|for (?:that|the help|your help|all)|then|now|all|there|it worked|that worked)"
+    r"\b\W*)+$"
+)
+
+
+class Left(StrEnum):
+    """Why a message is left out."""
+
+    NO_ANSWER = "no answer"
+    """It starts something, goes on with the speaker's own, or nobody knows what it answers."""
+    SHORT = "too short"
+    MOMENT = "only for its moment"
+    LONG = "too long"
+    BOT = "by a bot"
+    OTHERS = "names others"
+    """It speaks of somebody by name, or has somebody's address."""
+    OPTED_OUT = "opted out"
+    MATCHES = "left out by pattern"
+    REPEATED = "said before"
+
+
+def is_bot(message: Message) -> bool:
+    """Whether the platform says so, or the name.
+
+    >>> is_bot(Message("ubottu", "")), is_bot(Message("buildbot2", "")), is_bot(Message("abbott", ""))
+    (False, True, False)
+    """
+    if message.bot or message.kind is Kind.NOTICE:
+        return True
+    return _BOT.search(normalized(message.name or message.speaker)) is not None
+
+
+def reason_to_leave(utterance: Utterance, text: str) -> Left | None:
+    """Why a message is no response to be kept; None if it is one.
+
+    Args:
+        utterance: As it was heard.
+        text: The same with slots.
+    """
+    if utterance.command:
+        return Left.BOT
+    if len(text) > _LONGEST:
+        return Left.LONG
+    if OTHER in text or MAIL in text:
+        return Left.OTHERS
+    if len(utterance.tokens) < _WORDS:
+        return Left.SHORT
+    if utterance.telling < _TELLING or _MOMENT.match(normalized(text)):
+        return Left.MOMENT
+    return None

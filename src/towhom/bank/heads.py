@@ -1,0 +1,82 @@
+"""The inner product by which responses are found: of what is answered with a response.
+
+It begins as a part of Crosstalk's energy, how well a response fits as an answer: one of the pairs of
+projections of `towhom.crosstalk.words`. For the model that comes with towhom, the two projections were then
+trained to find a response among many (`towhom.training.bank_head`); the model itself stays as it is. What
+else counts, from who speaks to how long ago, is looked at when the best few hundred are ranked.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load
+
+from towhom.crosstalk.words import TOWERS
+
+Array = NDArray[np.float32]
+_ANSWERS = 0
+"""The pair of projections for how an answer goes with what it answers."""
+_TRAINED_FOR = "c4a6e36e876f88a8c7cb8bca259724f4e1bd978555c5bd6d381bc15a6c8ce424"
+"""The fingerprint of the model whose projections were trained; others have their own."""
+
+
+class Head(NamedTuple):
+    """Projections of what messages say."""
+
+    answers_w: Array
+    answers_b: Array
+    heard_w: Array
+    heard_b: Array
+
+    def answers(self, state: Array) -> Array:
+        """(N, D) Messages as responses, of length 1."""
+        return _unit(state @ self.answers_w + self.answers_b)
+
+    def heard(self, state: Array) -> Array:
+        """(N, D) Messages as something that is answered, of length 1."""
+        return _unit(state @ self.heard_w + self.heard_b)
+
+
+def head_of(weights: dict[str, Array], fingerprint: str) -> Head:
+    """The projections for a model."""
+    return _trained() if fingerprint == _TRAINED_FOR else own_head(weights)
+
+
+def signature(fingerprint: str) -> str:
+    """Tells vectors apart that cannot be compared: those of other models, or of other projections."""
+    if fingerprint != _TRAINED_FOR:
+        return fingerprint
+    return sha256(fingerprint.encode() + _content()).hexdigest()
+
+
+def own_head(weights: dict[str, Array]) -> Head:
+    """The projections that a model has for itself."""
+    parts = []
+    for side in ("answers", "heard"):
+        w, b = weights[f"words.{side}.w"], weights[f"words.{side}.b"]
+        width = len(b) // TOWERS
+        first = _ANSWERS * width
+        parts += [np.ascontiguousarray(w[:, first : first + width]), b[first : first + width]]
+    return Head(*parts)
+
+
+@cache
+def _content() -> bytes:
+    return (files("towhom.bank") / "head.safetensors").read_bytes()
+
+
+@cache
+def _trained() -> Head:
+    arrays = load(_content())
+    return Head(*(arrays[name].astype(np.float32) for name in Head._fields))
+
+
+def _unit(vectors: Array) -> Array:
+    result: Array = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-6)
+    return result

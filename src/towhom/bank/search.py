@@ -1,0 +1,132 @@
+"""Responses that may answer something, found by vectors and by rare words.
+
+By vectors, all responses are compared, some at a time: exact, and fast enough for some hundred thousand. For
+more there is `towhom.bank.approximate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.bank.approximate import has_faiss, nearest_in
+from towhom.bank.store import Bank, Segment
+from towhom.bank.tables import VECTORS
+
+_BLOCK = 1 << 14
+"""Responses that are compared at a time: they fit into caches."""
+_ORDER = 60.0
+"""Of the places in two lists, added up as 1 / (60 + place): Cormack et al., SIGIR 2009."""
+_ASKED_BEFORE, _SAID_BEFORE = 1.0, 0.5
+"""Weights of rare words in what a response answered, and in the response."""
+
+
+class Query(NamedTuple):
+    """A message that may be answered."""
+
+    text: str
+    vector: NDArray[np.float32]
+    """(D,) See `heads.Head.heard`."""
+
+
+def search(
+    bank: Bank, queries: Sequence[Query], limit: int, *, weights: tuple[float, float] | None = None
+) -> list[int]:
+    """Numbers of the responses that answer any of some messages best, the best first.
+
+    Args:
+        bank: Where to look.
+        queries: The messages, the most important first.
+        limit: How many at most.
+        weights: Of rare words in what was asked before, and in the response.
+    """
+    lists = []
+    for place, query in enumerate(queries):
+        weight = 1.0 / (1 + place)
+        lists.append((weight, nearest(bank, query.vector, limit)))
+        lists.append((weight, by_words(bank, query.text, limit, weights=weights)))
+    return merged(lists)[:limit]
+
+
+def nearest(bank: Bank, vector: NDArray[np.float32], limit: int, *, exact: bool = False) -> list[int]:
+    """Numbers of the responses whose vectors fit one best, the best first.
+
+    Args:
+        bank: Where to look.
+        vector: (D,) What is answered.
+        limit: How many at most.
+        exact: Whether all are compared, even where there is an index.
+    """
+    scores: list[NDArray[np.float32]] = []
+    numbers: list[NDArray[np.int64]] = []
+    for start, segment in zip(bank.starts.tolist(), bank.segments, strict=False):
+        way = nearest_in if segment.probes and not exact and has_faiss() else _compared
+        rows, fits = way(segment, vector, limit)
+        numbers.append(rows + start)
+        scores.append(fits)
+    if not scores:
+        return []
+    every, which = np.concatenate(scores), np.concatenate(numbers)
+    best = _best(every, limit)
+    order = np.lexsort((which[best], -every[best]))
+    result: list[int] = which[best][order].tolist()
+    return result
+
+
+def _compared(
+    segment: Segment, vector: NDArray[np.float32], limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Rows of a segment that fit a vector best, and how well: all are compared, some at a time."""
+    rows, scores = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+    vectors, scale = segment.table[VECTORS], segment.table["scale"]
+    for first in range(0, len(vectors), _BLOCK):
+        found = (vectors[first : first + _BLOCK].astype(np.float32) @ vector) * scale[first : first + _BLOCK]
+        best = _best(found, limit)
+        rows.append(best + first)
+        scores.append(found[best])
+    return np.concatenate(rows), np.concatenate(scores)
+
+
+def by_words(
+    bank: Bank, text: str, limit: int, *, weights: tuple[float, float] | None = None, rare: bool = True
+) -> list[int]:
+    """Numbers of the responses that have rare words of a text, or answered something that has.
+
+    Args:
+        bank: Where to look.
+        text: What is asked.
+        limit: How many at most.
+        weights: See `Phrases.search`.
+        rare: See there.
+    """
+    weights = (_ASKED_BEFORE, _SAID_BEFORE) if weights is None else weights
+    found = [
+        (-score, start + row)
+        for start, segment in zip(bank.starts.tolist(), bank.segments, strict=False)
+        for score, row in segment.phrases.search(text, limit, weights=weights, rare=rare)
+    ]
+    return [number for _, number in sorted(found)[:limit]]
+
+
+def merged(lists: Sequence[tuple[float, Sequence[int]]]) -> list[int]:
+    """One list of several, each with a weight; what stands high in any, or in several, comes first.
+
+    >>> merged([(1.0, [7, 3]), (1.0, [3, 9])])
+    [3, 7, 9]
+    """
+    scores: dict[int, float] = {}
+    for weight, numbers in lists:
+        for place, number in enumerate(numbers):
+            scores[number] = scores.get(number, 0.0) + weight / (_ORDER + place)
+    return sorted(scores, key=lambda number: (-scores[number], number))
+
+
+def _best(scores: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
+    """Places of the highest scores, in any order."""
+    if len(scores) <= limit:
+        return np.arange(len(scores))
+    found: NDArray[np.int64] = np.argpartition(-scores, limit - 1)[:limit]
+    return found

@@ -1,0 +1,320 @@
+"""A bank on disk: a folder of segments, each with `.npy` columns and an index of words, and a manifest.
+
+manifest.json       format, version, the model, what the bank was made of, its segments and their files
+segment-NNNN/       responses as columns (`towhom.bank.tables`), and `words.sqlite`
+
+A segment never changes: `add` makes another one, and `forget` writes those anew that hold what is to go.
+Names of people are not stored; `key_of` makes the keys by which their responses are found to be forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.bank.heads import signature
+from towhom.bank.phrases import Phrases
+from towhom.bank.slots import shown
+from towhom.bank.tables import FIXED, LISTS, NO_TIME, TEXTS, VECTORS, Table
+from towhom.corpus.columns import open_column
+from towhom.documents import read_json
+from towhom.errors import BankError
+from towhom.hearing.words import normalized
+
+FORMAT, VERSION = "towhom-bank", 1
+MANIFEST, WORDS, INDEX = "manifest.json", "words.sqlite", "vectors.faiss"
+_DAMAGED = (
+    OSError,
+    ValueError,
+    LookupError,
+    EOFError,
+    SyntaxError,
+    TokenError,
+    OverflowError,
+    TypeError,
+    MemoryError,
+)
+"""What comes of reading damaged columns."""
+_LINK_FIELD = re.compile(r"\{(\w+)\}")
+LINK_FIELDS = ("id", "line", "document", "channel", "year", "month", "day")
+"""What a template of links may have in braces."""
+
+
+class Place(NamedTuple):
+    """Where a response is."""
+
+    segment: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What somebody said once, and where.
+
+    Args:
+        number: In the bank, as of now; `forget` takes it.
+        text: What was said, with `{addressee}` and `{responder}` in the place of names.
+        question: What it answered there, the same way.
+        document: The log, or its day.
+        channel: The room, where the log holds several.
+        line: Its line there.
+        thread: The line that began its conversation.
+        asked: The line of the question.
+        id: The platform's identifier, if it has one.
+        time: When, if it is known.
+        link: Where to read it, if the bank knows how links look.
+        times: How often it was said.
+    """
+
+    number: int
+    text: str
+    question: str
+    document: str
+    channel: str | None
+    line: int
+    thread: int
+    asked: int
+    id: str | None
+    time: datetime | None
+    link: str | None
+    times: int
+
+    def record(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "number": self.number, "text": self.text, "question": self.question, "document": self.document,
+            "channel": self.channel, "line": self.line, "thread": self.thread, "asked": self.asked,
+            "id": self.id, "time": None if self.time is None else self.time.isoformat(), "link": self.link,
+            "times": self.times,
+        }  # fmt: skip
+
+
+class Segment:
+    """Some responses of a bank, mapped into memory.
+
+    Args:
+        folder: Where they are.
+        files: The sizes that its files must have.
+        probes: How many cells of its index of vectors a query looks into; 0 if there is none.
+    """
+
+    def __init__(self, folder: Path, files: dict[str, list[Any]], probes: int = 0) -> None:
+        self.folder, self.probes = folder, probes
+        for name, (size, _) in files.items():
+            path = folder / name
+            actual = path.stat().st_size if path.is_file() else None
+            if actual != size:
+                what = "is missing" if actual is None else f"has {actual:,} bytes, expected {size:,}"
+                raise BankError(f"{path}: {what}; the bank is damaged: take it from a copy, or build it anew")
+        self.table = self._open()
+        self.phrases = Phrases(folder / WORDS)
+
+    def _open(self) -> Table:
+        names = [*FIXED, VECTORS, *(f"{name}{end}" for name in (*TEXTS, *LISTS) for end in ("", ".offsets"))]
+        columns: dict[str, NDArray[Any]] = {}
+        for name in names:
+            path = self.folder / f"{name}.npy"
+            try:
+                columns[name] = open_column(path)
+            except _DAMAGED as error:
+                raise BankError(
+                    f"{path}: the column cannot be read ({error}); build the bank anew"
+                ) from error
+        table = Table(columns)
+        try:
+            table.check()
+        except _DAMAGED as error:
+            raise BankError(f"{self.folder}: {error}; build the bank anew") from error
+        return table
+
+
+class Bank:
+    """A response bank, opened. Nothing is read until it is asked for.
+
+    Args:
+        folder: What `towhom bank build` made.
+
+    Raises:
+        BankError: It is no bank, one of another version, or damaged.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.manifest = read_manifest(self.folder)
+        try:
+            self._segments = [(str(each["name"]), dict(each["files"])) for each in self.manifest["segments"]]
+            self._probes = [int(each.get("probes", 0)) for each in self.manifest["segments"]]
+            self.model = str(self.manifest["model"])
+            self.salt = str(self.manifest["salt"])
+            self.link_template = self.manifest["link"]
+            starts = np.cumsum([0, *(int(each["responses"]) for each in self.manifest["segments"])])
+        except (KeyError, TypeError, ValueError) as error:
+            raise BankError(f"{self.folder / MANIFEST}: the manifest is damaged ({error!r})") from error
+        self.starts: NDArray[np.int64] = starts.astype(np.int64)
+        """(segments + 1,) The number of the first response of each."""
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """Its parts."""
+        segments = [
+            Segment(self.folder / name, files, probes)
+            for (name, files), probes in zip(self._segments, self._probes, strict=True)
+        ]
+        for segment, rows in zip(segments, np.diff(self.starts).tolist(), strict=True):
+            if len(segment.table) != rows:
+                raise BankError(f"{segment.folder}: {len(segment.table)} responses, the manifest says {rows}")
+        return segments
+
+    def key_of(self, speaker: str) -> int:
+        """What stands for somebody in the columns of this bank."""
+        return key_of(speaker, self.salt)
+
+    def require_model(self, fingerprint: str) -> None:
+        """Make sure that the vectors are those of a model.
+
+        Raises:
+            BankError: They are of another.
+        """
+        wanted = signature(fingerprint)
+        if self.model != wanted:
+            raise BankError(
+                f"{self.folder}: the bank was built with another model ({self.model[:12]}) than the one that "
+                f"asks ({wanted[:12]}); give the same --model, or build the bank anew"
+            )
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Says that the bank is damaged, where what it holds makes no sense.
+
+        Raises:
+            BankError: It does not.
+        """
+        try:
+            yield
+        except _DAMAGED as error:
+            raise BankError(
+                f"{self.folder}: the bank is damaged ({error!r}); towhom bank info --check finds the file"
+            ) from error
+
+    def place(self, number: int) -> Place:
+        """Where the response with a number is.
+
+        Raises:
+            BankError: There is none.
+        """
+        if not 0 <= number < len(self):
+            raise BankError(f"{self.folder}: there are {len(self):,} responses, no number {number}")
+        segment = int(np.searchsorted(self.starts, number, side="right")) - 1
+        return Place(segment, number - int(self.starts[segment]))
+
+    def __getitem__(self, number: int) -> Response:
+        segment, row = self.place(number)
+        table = self.segments[segment].table
+        with self.reading():
+            text, question, document, channel, id = (table.texts(name)[row] for name in TEXTS)
+        time = _time(int(table["time"][row]))
+        line = int(table["line"][row])
+        where = {"id": id, "line": str(line), "document": document, "channel": channel}
+        return Response(
+            number, shown(text), shown(question), document, channel or None, line, int(table["thread"][row]),
+            int(table["asked"][row]), id or None, time, self._link(where, time), int(table["times"][row]),
+        )  # fmt: skip
+
+    def _link(self, where: dict[str, str], time: datetime | None) -> str | None:
+        if not isinstance(self.link_template, str):
+            return None
+        fields = dict(where)
+        if time is not None:
+            fields |= {"year": f"{time:%Y}", "month": f"{time:%m}", "day": f"{time:%d}"}
+        wanted = _LINK_FIELD.findall(self.link_template)
+        if not all(fields.get(name) for name in wanted):
+            return None
+        return _LINK_FIELD.sub(lambda found: fields[found[1]], self.link_template)
+
+    def check(self, progress: Callable[[str], None] = lambda name: None) -> None:
+        """Read everything, and compare it with the checksums of the manifest.
+
+        Raises:
+            BankError: Something is damaged; the message names the file.
+        """
+        for segment, (_, files) in zip(self.segments, self._segments, strict=True):
+            for name, (_, digest) in sorted(files.items()):
+                progress(name)
+                if file_digest(segment.folder / name) != digest:
+                    raise BankError(
+                        f"{segment.folder / name}: its content has changed since it was written; take the "
+                        "bank from a copy, or build it anew"
+                    )
+
+
+def check_link(template: str) -> None:
+    """Make sure that a template of links has only fields that there are.
+
+    Raises:
+        BankError: It has others.
+    """
+    unknown = [name for name in _LINK_FIELD.findall(template) if name not in LINK_FIELDS]
+    if unknown:
+        known = ", ".join(f"{{{name}}}" for name in LINK_FIELDS)
+        raise BankError(f"{template}: nothing is known of {{{unknown[0]}}} in links; there are {known}")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What a bank is made of.
+
+    Raises:
+        BankError: It is no bank, or one of another version.
+    """
+    path = folder / MANIFEST
+    if not folder.exists():
+        raise BankError(f"{folder}: there is no such bank; make one with: towhom bank build {folder} LOG")
+    if not path.is_file():
+        raise BankError(f"{folder}: this is no response bank: it has no {MANIFEST}")
+    try:
+        manifest = read_json(path)
+    except (OSError, ValueError) as error:
+        raise BankError(f"{path}: the manifest cannot be read ({error})") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise BankError(f"{folder}: this is no response bank: its {MANIFEST} is of something else")
+    if manifest.get("version") != VERSION:
+        raise BankError(
+            f"{folder}: the bank has format version {manifest.get('version')}, this towhom reads version "
+            f"{VERSION}; build it anew"
+        )
+    return manifest
+
+
+def key_of(speaker: str, salt: str) -> int:
+    """What stands for somebody in the columns of a bank: 64 bits, in any case of letters."""
+    name = normalized(speaker.strip().removeprefix("@")).encode("utf-8", "replace")
+    digest = hashlib.blake2b(name, digest_size=8, key=salt.encode()[:64]).digest()
+    return int.from_bytes(digest, "little")
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _time(seconds: int) -> datetime | None:
+    if seconds == NO_TIME:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -1,0 +1,161 @@
+"""Responses as columns: some of them in memory, or all of a bank on disk.
+
+A column is an array with one row a response; strings and lists of numbers are two arrays, the values and
+where those of each response begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from towhom.corpus.columns import Strings
+from towhom.errors import BankError
+from towhom.files import atomic_file
+
+NO_TIME = np.iinfo(np.int64).min
+"""When nobody knows when."""
+
+TEXTS = ("response", "question", "document", "channel", "id")
+"""What was said, with slots for names; what it answered; where: its document, room and identifier."""
+LISTS: dict[str, type[np.generic]] = {"tokens": np.int32, "pieces": np.uint32, "asked_pieces": np.uint32}
+"""As in `Utterance`: the words of a response, what they are made of, and what those of the question are."""
+FIXED: dict[str, type[np.generic]] = {
+    "line": np.int64,
+    "thread": np.int64,
+    "asked": np.int64,
+    "time": np.int64,
+    "speaker": np.uint64,
+    "speaker_id": np.uint64,
+    "asker": np.uint64,
+    "asker_id": np.uint64,
+    "flags": np.uint16,
+    "times": np.int32,
+    "scale": np.float32,
+}
+"""Its line, those of its conversation's start and of the question; when; who (as keys, not names); `FLAGS`;
+how often it was said; what its vector is multiplied with."""
+FLAGS = ("asks", "question asks", "anybody", "greets", "answers", "you", "everybody", "command")
+VECTORS = "vectors"
+"""(N, D) In 8 bits."""
+
+
+class Table:
+    """Some responses.
+
+    Args:
+        columns: By name; those of `TEXTS` and `LISTS` also have `NAME.offsets`.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        self.columns = dict(columns)
+
+    def __len__(self) -> int:
+        return len(self.columns["line"])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+    def texts(self, name: str) -> Strings:
+        """A column of strings."""
+        return Strings(self.columns[name], self.columns[f"{name}.offsets"])
+
+    def numbers(self, name: str, row: int) -> NDArray[Any]:
+        """A list of numbers of one response."""
+        start, stop = self.columns[f"{name}.offsets"][row : row + 2].tolist()
+        return np.array(self.columns[name][start:stop])
+
+    def flag(self, name: str) -> NDArray[np.bool_]:
+        """(N,) One of `FLAGS`."""
+        found: NDArray[np.bool_] = (self.columns["flags"] >> FLAGS.index(name)) & 1 == 1
+        return found
+
+    def at(self, rows: NDArray[np.int64]) -> Table:
+        """Some of them, in any order."""
+        columns: dict[str, NDArray[Any]] = {
+            name: np.asarray(self.columns[name])[rows] for name in (*FIXED, VECTORS)
+        }
+        for name in (*TEXTS, *LISTS):
+            offsets = np.asarray(self.columns[f"{name}.offsets"])
+            lengths = np.diff(offsets)[rows]
+            new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            places = np.repeat(offsets[:-1][rows] - new[:-1], lengths) + np.arange(new[-1])
+            columns[name], columns[f"{name}.offsets"] = np.asarray(self.columns[name])[places], new
+        return Table(columns)
+
+    def pieces(self, rows: int = 1 << 15) -> Iterator[Table]:
+        """All of them, some at a time."""
+        for start in range(0, len(self), rows):
+            yield self.at(np.arange(start, min(start + rows, len(self))))
+
+    def save(self, path: Path) -> None:
+        """Write them to a file, at once or not at all."""
+        with atomic_file(path) as file:
+            file.write(save({name: np.ascontiguousarray(each) for name, each in self.columns.items()}))
+
+    @classmethod
+    def load(cls, path: Path) -> Table:
+        """What `save` wrote.
+
+        Raises:
+            BankError: It cannot be read.
+        """
+        try:
+            table = cls(load_file(path))
+            table.check()
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            raise BankError(f"{path}: the part cannot be read ({error}); remove it to run anew") from error
+        return table
+
+    def check(self) -> None:
+        """Make sure that all columns are there and go together; what they say is not looked at.
+
+        Raises:
+            KeyError, ValueError: They do not.
+        """
+        for name, kind in {**FIXED, VECTORS: np.int8}.items():
+            if self.columns[name].dtype != kind or len(self.columns[name]) != len(self):
+                raise ValueError(f"the column {name} does not fit the others")
+        for name in (*TEXTS, *LISTS):
+            values, offsets = self.columns[name], self.columns[f"{name}.offsets"]
+            if offsets.shape != (len(self) + 1,) or offsets.dtype != np.int64 or values.ndim != 1:
+                raise ValueError(f"the column {name} does not fit the others")
+            if offsets[0] != 0 or offsets[-1] != len(values) or values.dtype != LISTS.get(name, np.uint8):
+                raise ValueError(f"the column {name} does not have what its offsets say")
+
+
+def table_of(
+    texts: Mapping[str, Sequence[str]],
+    lists: Mapping[str, Sequence[NDArray[Any]]],
+    fixed: Mapping[str, Sequence[int] | NDArray[Any]],
+    vectors: NDArray[np.int8],
+) -> Table:
+    """Responses, given column by column."""
+    columns: dict[str, NDArray[Any]] = {VECTORS: vectors}
+    for name, kind in FIXED.items():
+        columns[name] = np.asarray(fixed[name], kind)
+    for name in TEXTS:
+        encoded = [text.encode("utf-8", "replace") for text in texts[name]]
+        columns[name] = np.frombuffer(b"".join(encoded), np.uint8)
+        columns[f"{name}.offsets"] = _offsets(encoded)
+    for name, kind in LISTS.items():
+        columns[name] = np.concatenate([np.empty(0, kind), *lists[name]]).astype(kind)
+        columns[f"{name}.offsets"] = _offsets(lists[name])
+    return Table(columns)
+
+
+def _offsets(values: Sequence[bytes] | Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *map(len, values)], dtype=np.int64)
+
+
+def quantized(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Vectors in 8 bits, and what to multiply each with."""
+    largest = np.abs(vectors).max(axis=1, initial=0.0)
+    scale = (np.where(largest > 0, largest, 1.0) / 127).astype(np.float32)
+    return np.rint(vectors / scale[:, None]).astype(np.int8), scale
