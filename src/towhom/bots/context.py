@@ -1,0 +1,122 @@
+"""What a language model should read before it answers: the conversation, not the last lines of the room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from towhom.chat import Message
+from towhom.live import Session
+from towhom.live.channel import Turn
+
+Count = Callable[[str], int]
+_BYTES = 3
+"""Bytes of UTF-8 in a token: fewer than most have, so that the rough count is rather too high."""
+_MARKS = 4
+"""Tokens that go into marking one message off from the next."""
+_CUT = "…"
+
+
+def rough_tokens(text: str) -> int:
+    """About how many tokens a language model makes of a text; rather too many than too few.
+
+    >>> rough_tokens("is the site up?")
+    9
+    """
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES) + _MARKS
+
+
+def line_of(message: Message) -> str:
+    """A message as a line of a prompt: who says what to whom.
+
+    >>> line_of(Message("noor", "it says broadcom", "helper"))
+    'noor -> helper: it says broadcom'
+    """
+    to = "" if message.addressee is None else f" -> {message.addressee}"
+    return f"{message.speaker}{to}: {message.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Messages of one conversation in the order in which they were said; `str` makes lines for a prompt.
+
+    Args:
+        messages: With names as people see them, and whom each is most likely for.
+        tokens: How many there are in the lines, by the count that was used.
+    """
+
+    messages: tuple[Message, ...]
+    tokens: int
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __str__(self) -> str:
+        return "\n".join(map(line_of, self.messages))
+
+
+class RelatedMessages:
+    """The messages that a message may be understood by, the most telling first.
+
+    First the message and what it answers, link by link; then its conversation; then what else its speaker and
+    the bot have said to each other. Later messages come before earlier ones.
+
+    Args:
+        session: Of the room.
+        turn: The message.
+        me: The identifier of the bot.
+    """
+
+    __slots__ = ("_me", "_session", "_turn", "_turns")
+
+    def __init__(self, session: Session, turn: Turn, me: str) -> None:
+        self._session, self._turn, self._me = session, turn, me
+        self._turns = [each for each in session.turns if each.order <= turn.order]
+
+    def context(self, max_tokens: int, count: Count) -> Context:
+        """As many of them as there is room for."""
+        chosen: dict[int, tuple[Message, int]] = {}
+        left = max_tokens
+        for turn in self._by_relevance():
+            message, order = self._session.message_of(turn), turn.order
+            tokens = count(line_of(message))
+            if not chosen and tokens > left:  # the message itself
+                message = _shortened(message, left, count)
+                tokens = count(line_of(message))
+                if tokens > left:
+                    return Context((), 0)
+            if tokens <= left:
+                chosen[order] = message, tokens
+                left -= tokens
+        found = [chosen[order] for order in sorted(chosen)]
+        return Context(tuple(message for message, _ in found), sum(tokens for _, tokens in found))
+
+    def _by_relevance(self) -> list[Turn]:
+        """The messages that there are still, each once."""
+        turns = [each for each in self._turns if not each.utterance.gone]
+        by_line = {each.line: each for each in turns}
+        chain = [self._turn]
+        while (before := by_line.get(chain[-1].answers)) is not None and before.order < chain[-1].order:
+            chain.append(before)
+        threads = {each.thread for each in chain}
+        pair = {self._turn.utterance.speaker, self._me}
+        latest_first = turns[::-1]
+        conversation = [each for each in latest_first if each.thread in threads]
+        between = [each for each in latest_first if {each.utterance.speaker, each.addressee} == pair]
+        every = {each.order: each for each in (*chain, *conversation, *between)}
+        return [each for each in every.values() if not each.utterance.gone]
+
+
+def _shortened(message: Message, tokens: int, count: Count) -> Message:
+    """The longest beginning of a message that fits."""
+    low, high = 0, len(message.text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(line_of(replace(message, text=message.text[:middle] + _CUT))) <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return replace(message, text=message.text[:low] + _CUT)

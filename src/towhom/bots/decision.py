@@ -1,0 +1,258 @@
+"""Whether a bot speaks: what a session says of a message, and a policy.
+
+Nothing is remembered here but what the session remembers, so that every way to run a bot decides alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from towhom.bots.context import RelatedMessages
+from towhom.bots.policy import Policy
+from towhom.bots.verdict import GateVerdict, ReplyTo
+from towhom.chat import Kind, Message
+from towhom.hearing.utterance import CALLED, SPOKEN
+from towhom.hearing.words import words
+from towhom.live import Observation, Session, Verdict
+from towhom.live.channel import Turn
+
+_SHOWN = 4
+"""So many of those who may be meant are shown."""
+_TELLING = 0.6
+"""Words with less weight than this are in every other message."""
+_FEW_WORDS = 3
+"""An acknowledgement that begins like an answer has no more than these."""
+_SHORTEST_TOPIC = 4
+"""Letters of a word that says what a message is about."""
+
+
+class Outcome(NamedTuple):
+    """Whether a bot speaks, and why."""
+
+    speak: bool
+    reason: str
+
+
+@dataclass(slots=True)
+class _Case:
+    """A message before the gate, and what is known of it."""
+
+    session: Session
+    me: str
+    policy: Policy
+    message: Message
+    observation: Observation
+    turn: Turn
+    alone: bool
+    """Whether the bot and the speaker are the only ones there."""
+    steps: list[str] = field(default_factory=list)
+
+    @property
+    def speaker(self) -> str:
+        return self.turn.utterance.speaker
+
+    @property
+    def called(self) -> bool:
+        return self.me in self.turn.utterance.addressees
+
+    @property
+    def before(self) -> list[Turn]:
+        """What was said before, the latest first."""
+        return [turn for turn in reversed(self.session.turns) if turn.order < self.turn.order]
+
+    def name(self, id: str) -> str:
+        return self.session.people.name_of(id)
+
+    def is_bot(self, id: str | None) -> bool:
+        person = None if id is None else self.session.people.get(id)
+        return person is not None and person.bot
+
+
+def decide(
+    session: Session,
+    me: str,
+    policy: Policy,
+    message: Message,
+    observation: Observation | None,
+    turn: Turn | None,
+    *,
+    direct: bool | None = None,
+) -> GateVerdict:
+    """Whether a bot speaks after a message.
+
+    Args:
+        session: Of the room; the message is its last, or changes one.
+        me: The bot's identifier.
+        policy: When it speaks.
+        message: As it came.
+        observation: What `session.observe` said of it.
+        turn: The message as it is remembered; None if it is not one that somebody says.
+        direct: Whether only the speaker and the bot are in the room; None if the session knows who is.
+    """
+    me = session.people.id_of(me)
+    if turn is None or observation is None or message.kind not in (*SPOKEN, Kind.EDIT):
+        reason = "it is not a message" if observation is None else observation.reason
+        return GateVerdict(False, 0.0, reason, room=message.channel, message=message)
+    alone = turn.only_other == me if direct is None else direct
+    case = _Case(session, me, policy, message, observation, turn, alone)
+    verdict = session.is_for(me, threshold=policy.threshold, observation=observation)
+    _describe(case, verdict)
+    outcome = _outcome(case, verdict)
+    to = None if case.speaker == me else ReplyTo(case.speaker, case.name(case.speaker), turn.utterance.id)
+    return GateVerdict(
+        outcome.speak, verdict.probability, outcome.reason, verdict.everybody, message.channel, message,
+        case.called, to, turn.thread, (message,), tuple(case.steps), RelatedMessages(session, turn, me),
+    )  # fmt: skip
+
+
+def _describe(case: _Case, verdict: Verdict) -> None:
+    """The first steps of an explanation: what was heard."""
+    turn, observation = case.turn, case.observation
+    id = f" (message {turn.utterance.id})" if turn.utterance.id else ""
+    case.steps.append(f"{case.name(case.speaker)} speaks{id}")
+    shown = ", ".join(
+        f"{each.name or 'nobody in particular'} {each.probability:.2f}"
+        for each in observation.addressees[:_SHOWN]
+    )
+    case.steps.append(f"it is for: {shown} ({observation.how.value}: {observation.reason})")
+    if turn.answered is None:
+        case.steps.append(f"it starts conversation {turn.thread}")
+    else:
+        answered = turn.answered.id or f"number {turn.answers}"
+        who = case.name(turn.answered.speaker)
+        case.steps.append(
+            f"it answers {who} (message {answered}, {turn.likely:.2f}), in conversation {turn.thread}"
+        )
+    called = "called outright" if case.called else "not called outright"
+    case.steps.append(f"{case.name(case.me)} is meant with {verdict.probability:.2f}, {called}")
+
+
+def _outcome(case: _Case, verdict: Verdict) -> Outcome:
+    me, who, policy = case.name(case.me), case.name(case.speaker), case.policy
+    if case.speaker == case.me:
+        return Outcome(False, verdict.reason)
+    if case.message.kind is Kind.EDIT and _has_answered(case):
+        return Outcome(False, f"{me} has answered it before {who} changed it")
+    if case.message.bot or case.is_bot(case.speaker):
+        turns = _turns_with_bots(case)
+        case.steps.append(
+            f"{who} is a bot; {me} has answered bots {turns} times, {policy.bot_turns} are allowed"
+        )
+        if turns >= policy.bot_turns:
+            return Outcome(
+                False, f"{who} is a bot" if not turns else f"{who} is a bot, and {me} has said enough to bots"
+            )
+    if case.alone:
+        return Outcome(True, f"{who} and {me} are the only ones there")
+    if verdict.everybody and not case.called:
+        return Outcome(policy.everybody, verdict.reason)
+    if policy.yield_to_bots and not case.called and (other := _other_bot(case)) is not None:
+        return Outcome(False, f"{who} talks to {case.name(other)}, which is another bot")
+    if case.called and policy.when_called:
+        return Outcome(True, verdict.reason)
+    if case.turn.only_other == case.me != case.turn.apart and not case.called:
+        return Outcome(False, f"{who} may not be alone with {me}, which is not called")
+    if not verdict:
+        return Outcome(False, _why_not(case, verdict))
+    if case.called:
+        return Outcome(True, verdict.reason)
+    return _followed_up(case, verdict)
+
+
+def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
+    """A message that is for the bot, and does not call it."""
+    me, policy = case.name(case.me), case.policy
+    if policy.only_called:
+        return Outcome(False, f"{me} is not called, and answers nothing else")
+    if not policy.acknowledgements and _acknowledges(case):
+        return Outcome(False, f"{case.name(case.speaker)} acknowledges what {me} said, and asks for nothing")
+    if policy.follow_up is None:
+        return Outcome(True, verdict.reason)
+    ago = _last_exchange(case)
+    if ago is None:
+        return Outcome(False, f"{me} has not spoken here, and is not called")
+    case.steps.append(f"{me} and {case.name(case.speaker)} had to do with each other {ago:.0f} s ago")
+    if ago > policy.follow_up:
+        return Outcome(False, f"{me} spoke too long ago for a follow-up ({ago:.0f} s), and is not called")
+    return Outcome(True, verdict.reason)
+
+
+def _acknowledges(case: _Case) -> bool:
+    """Whether a message says no more than that the bot was heard: `ok`, `haha`, a smile."""
+    said, before = case.turn.utterance, case.turn.answered
+    if before is None or before.speaker != case.me or before.asks or said.asks:
+        return False
+    few = len(said.text.split()) <= _FEW_WORDS
+    return said.telling == 0 or (few and (said.bearing.answers or said.bearing.greets))
+
+
+def _last_exchange(case: _Case) -> float | None:
+    """Seconds since the bot spoke, or the speaker to the bot; 0 where no time is known, None if never."""
+    now = case.turn.utterance.time
+    for turn in case.before:
+        to_me = turn.utterance.speaker == case.speaker and turn.people.get(case.me, 0.0) >= CALLED
+        if turn.utterance.speaker == case.me or to_me:
+            then = turn.utterance.time
+            return 0.0 if now is None or then is None else max(now - then, 0.0)
+    return None
+
+
+def _turns_with_bots(case: _Case) -> int:
+    """How many messages the bot has said to other bots since a person spoke to it."""
+    count = 0
+    for turn in case.before:
+        speaker = turn.utterance.speaker
+        if speaker == case.me:
+            count += case.is_bot(turn.addressee)
+        elif not case.is_bot(speaker) and turn.people.get(case.me, 0.0) >= CALLED:
+            break
+    return count
+
+
+def _other_bot(case: _Case) -> str | None:
+    """Another bot that is meant most likely."""
+    likeliest = case.observation.addressees[0].id
+    return likeliest if likeliest != case.me and case.is_bot(likeliest) else None
+
+
+def _has_answered(case: _Case) -> bool:
+    """Whether the bot has spoken to whoever changes a message since they sent it."""
+    for turn in case.session.turns:
+        said = turn.utterance
+        if turn.order > case.turn.order and said.speaker == case.me:
+            if said.reply_to is not None and said.reply_to == case.turn.utterance.id:
+                return True
+            if turn.addressee == case.speaker:
+                return True
+    return False
+
+
+def _why_not(case: _Case, verdict: Verdict) -> str:
+    """Why a message is not for the bot."""
+    likeliest = case.observation.addressees[0]
+    if any(call.who == case.me for call in case.turn.utterance.calls):
+        return verdict.reason
+    if likeliest.id is None:
+        return case.observation.reason
+    if likeliest.id == case.me:
+        threshold = case.policy.threshold
+        return f"{verdict.reason}, which is not sure enough ({verdict.probability:.2f} of {threshold:.2f})"
+    topic = _topic(case)
+    about = "" if topic is None else f" about {topic!r}"
+    return f"{case.name(case.speaker)} talks to {likeliest.name}{about} ({case.observation.reason})"
+
+
+def _topic(case: _Case) -> str | None:
+    """A telling word that a message has in common with what it answers."""
+    if case.turn.answered is None:
+        return None
+    lexicon, people = case.session.model.lexicon, case.session.people
+    there = set(words(case.turn.answered.text))
+    common = [
+        word
+        for word in words(case.turn.utterance.text)
+        if word in there and len(word) >= _SHORTEST_TOPIC and word.isalpha() and not people.is_name(word)
+    ]
+    telling = [word for word in common if lexicon.weight(word) >= _TELLING]
+    return max(telling, key=lexicon.weight, default=None)

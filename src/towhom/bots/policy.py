@@ -1,0 +1,83 @@
+"""When a bot speaks: the settings that people ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from towhom.errors import ConfigError
+
+_SECONDS = ("follow_up", "burst")
+_COUNTS = ("bot_turns", "daily_cap")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When a bot speaks.
+
+    Args:
+        threshold: How likely a message must be for the bot. Probabilities are calibrated: 0.8 for a bot that
+            should rather keep quiet, 0.2 for one that must not miss anything.
+        when_called: Whether it speaks whenever it is called outright (its name as a call, a mention, a reply
+            to one of its messages), whatever the threshold.
+        follow_up: Seconds after which a message that does not call the bot is no follow-up any more, counted
+            from the last message of the bot, or of the same person to the bot. None: no limit.
+        only_called: Whether it speaks only when called outright, and never to follow-ups.
+        acknowledgements: Whether it answers a mere `ok` or a smile after it has said something that was no
+            question, and that does not call it.
+        everybody: Whether it answers what is for everybody who is there: `hi all`.
+        yield_to_bots: Whether it keeps quiet where another bot is meant and it is not called itself.
+        bot_turns: How many messages of other bots it answers before a person has to speak again. 0: none.
+        burst: Seconds to wait for the rest of what somebody writes in several messages. 0: no wait.
+        daily_cap: How often it speaks in a day (UTC), in all rooms together. None: no limit.
+
+    >>> Policy(threshold=0.8, burst=1.5).threshold
+    0.8
+    """
+
+    threshold: float = 0.5
+    when_called: bool = True
+    follow_up: float | None = 600.0
+    only_called: bool = False
+    acknowledgements: bool = False
+    everybody: bool = False
+    yield_to_bots: bool = True
+    bot_turns: int = 0
+    burst: float = 0.0
+    daily_cap: int | None = None
+
+    def __post_init__(self) -> None:
+        wrong = [
+            sentence for field in fields(self) if (sentence := _wrong(field.name, getattr(self, field.name)))
+        ]
+        if wrong:
+            raise ConfigError("; ".join(wrong))
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self:
+        """The policy that a mapping describes, as JSON or TOML has it.
+
+        Raises:
+            ConfigError: A setting is unknown or cannot be; the message names all that is wrong.
+        """
+        known = [field.name for field in fields(cls)]
+        unknown = [name for name in settings if name not in known]
+        if unknown:
+            raise ConfigError(f"unknown settings: {', '.join(unknown)}; known are {', '.join(known)}")
+        return cls(**settings)
+
+
+def _wrong(name: str, value: object) -> str | None:
+    """What is wrong with a setting, if anything is."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name == "threshold":
+        good = number and 0 <= value <= 1  # type: ignore[operator]
+        return None if good else f"threshold is {value!r}, not a number from 0 to 1"
+    if name in _SECONDS:
+        good = (value is None and name == "follow_up") or (number and 0 <= value < float("inf"))  # type: ignore[operator]
+        return None if good else f"{name} is {value!r}, not a number of seconds"
+    if name in _COUNTS:
+        good = (value is None and name == "daily_cap") or (type(value) is int and value >= 0)
+        return None if good else f"{name} is {value!r}, not a whole number from 0 on"
+    return None if isinstance(value, bool) else f"{name} is {value!r}, neither true nor false"

@@ -1,0 +1,267 @@
+"""A bot in one room: its session, what it has promised to answer, and what is on disk of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from towhom.bots.context import RelatedMessages
+from towhom.bots.decision import decide
+from towhom.bots.journal import Journal, Record
+from towhom.bots.policy import Policy
+from towhom.bots.verdict import GateVerdict, ReplyTo
+from towhom.chat import Kind, Message, Presence
+from towhom.errors import TowhomError
+from towhom.hearing.utterance import SPOKEN
+from towhom.live import Model, Observation, Session
+from towhom.readers.jsonl import message_from, to_json
+
+Event = Message | Presence
+
+_SNAPSHOT_EVERY = 64
+"""Events: what has to be gone through again, at most, when a room comes back."""
+_PROMISES = 100
+"""Messages to be answered that are remembered."""
+_MOST_PEOPLE = 1000
+"""People who are known without having spoken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """Who a gate is for.
+
+    Args:
+        id: The bot's name, or its identifier on the platform.
+        name: What people see, if `id` is an identifier.
+        aliases: What else it is called.
+        bots: Names or identifiers of other bots.
+    """
+
+    id: str
+    name: str | None = None
+    aliases: tuple[str, ...] = ()
+    bots: tuple[str, ...] = ()
+
+    def enter(self, session: Session) -> None:
+        """Make the bot, and others, known in a room; whether they are there is for the platform to say.
+
+        Where it does not say so, what the only other one says is not taken to be for the bot.
+        """
+        for id, name, aliases in (
+            (self.id, self.name, self.aliases),
+            *((each, None, ()) for each in self.bots),
+        ):
+            person = session.people.get(id)
+            here = person is not None and person.here
+            session.introduce(id, *aliases, name=name, bot=True, here=here)
+
+
+class BotRoom:
+    """A bot in one room. Not for several threads at once.
+
+    Args:
+        bot: Who it is.
+        name: The room's identifier.
+        model: What answers.
+        folder: Where it is kept; None to keep nothing.
+        run: Tells this run of the program from earlier ones.
+    """
+
+    def __init__(self, bot: Bot, name: str | None, model: Model, folder: Path | None, run: str) -> None:
+        self._bot, self.name, self._run = bot, name, run
+        self._journal = None if folder is None else Journal(folder, name or "")
+        self.session = model.session()
+        self._number = self._saved = 0
+        self._promises: dict[str, Record] = {}
+        """By identifier, the messages that the bot was told to answer and has not answered yet."""
+        bot.enter(self.session)
+        if self._journal is not None:
+            self._restore(self._journal)
+
+    def judge(
+        self, event: Event, policy: Policy, *, silent: str | None = None, goes_on: GateVerdict | None = None
+    ) -> GateVerdict:
+        """What is made of the next event.
+
+        Args:
+            event: A message, or who is there.
+            policy: When the bot speaks.
+            silent: Why it must keep quiet whatever is said, if it must.
+            goes_on: The verdict on the message before in the same burst, if the bot is about to answer it.
+        """
+        if isinstance(event, Message) and event.kind in SPOKEN and event.id is not None:
+            if event.id in self._promises and self._promises[event.id]["run"] != self._run:
+                return self._again(event)
+            if self.session.remembers(event.id):
+                return _quiet(event, "it was heard before")
+        verdict = self._take(event, policy)
+        if goes_on is not None and isinstance(event, Message):
+            verdict = self._joined(verdict, goes_on)
+        if verdict and silent is not None:
+            verdict = replace(verdict, yes=False, reason=silent)
+        self._promise(verdict, goes_on)
+        self._write(event, verdict)
+        return verdict
+
+    def judge_all(self, messages: Sequence[Message], policy: Policy) -> list[GateVerdict]:
+        """What is made of the next messages: as `judge` one by one, only faster."""
+        ids = [message.id for message in messages if message.id is not None]
+        plain = all(message.kind in SPOKEN for message in messages) and len(set(ids)) == len(ids)
+        if not plain or any(id in self._promises or self.session.remembers(id) for id in ids):
+            return [self.judge(message, policy) for message in messages]
+        verdicts = []
+        for message, observation in zip(messages, self.session.observe_all(messages), strict=True):
+            verdict = self._decided(message, observation, policy)
+            self._promise(verdict, None)
+            self._write(message, verdict)
+            verdicts.append(verdict)
+        return verdicts
+
+    def settle(self) -> None:
+        """Nothing is left to be answered: the bot has chosen to keep quiet."""
+        if self._promises:
+            self._promises.clear()
+            self._append({"settled": True})
+
+    def save(self) -> None:
+        """Write what is known, so that it comes back soon."""
+        if self._journal is not None and self._number > self._saved:
+            state = {"room": self.name, "number": self._number, "promises": self._promises}
+            self._journal.save({**state, "session": self.session.state()})
+            self._saved = self._number
+
+    # -- inside
+
+    def _take(self, event: Event, policy: Policy) -> GateVerdict:
+        if isinstance(event, Presence):
+            return _quiet(event, self._meet(event))
+        observation = self.session.observe(event)
+        if event.kind is Kind.DELETE and event.id is not None:
+            self._promises.pop(event.id, None)
+        return self._decided(event, observation, policy)
+
+    def _decided(self, message: Message, observation: Observation, policy: Policy) -> GateVerdict:
+        turn = self.session.turn_of(observation)
+        return decide(self.session, self._bot.id, policy, message, observation, turn)
+
+    def _meet(self, presence: Presence) -> str:
+        """Somebody comes or goes; says so."""
+        people, who = self.session.people, presence.name or presence.speaker
+        mine = people.id_of(presence.speaker) == self._bot.id
+        if not presence.here:
+            if mine:
+                self.session.introduce(self._bot.id, here=False)
+            else:
+                self.session.leave(presence.speaker)
+            return f"{who} is not there any more"
+        if people.get(presence.speaker) is None and len(people) >= _MOST_PEOPLE:
+            return f"{who} is there, as are more people than are remembered"
+        self.session.introduce(
+            presence.speaker, *presence.aliases, name=presence.name, bot=mine or presence.bot
+        )
+        return f"{who} is there"
+
+    def _joined(self, verdict: GateVerdict, before: GateVerdict) -> GateVerdict:
+        """A message of a burst: for the bot, unless it calls somebody else."""
+        message = verdict.message
+        if not verdict and message is not None and message.kind in SPOKEN and not verdict.everybody:
+            said = self.session.turns[-1].utterance
+            if not said.addressees and not said.stranger:
+                likely = max(verdict.probability, before.probability)
+                reason = f"{self.session.people.name_of(said.speaker)} goes on"
+                verdict = replace(verdict, yes=True, probability=likely, reason=reason)
+        return replace(verdict, burst=(*before.burst, *verdict.burst)) if verdict else verdict
+
+    def _again(self, event: Message) -> GateVerdict:
+        """A message that an earlier run was told to answer, and did not."""
+        promise = self._promises[event.id or ""]
+        promise["run"] = self._run
+        turn = next((turn for turn in self.session.turns if turn.utterance.id == event.id), None)
+        if turn is None:
+            return _quiet(event, "it was said too long ago to be answered now")
+        speaker, people = turn.utterance.speaker, self.session.people
+        self._append({"promise": promise, "id": event.id})
+        return GateVerdict(
+            True, promise["probability"], f"{promise['reason']}; it was not answered before the restart",
+            room=event.channel, message=event, called=promise["called"],
+            reply_to=ReplyTo(speaker, people.name_of(speaker), event.id), thread=turn.thread, burst=(event,),
+            related=RelatedMessages(self.session, turn, self._bot.id),
+        )  # fmt: skip
+
+    def _promise(self, verdict: GateVerdict, goes_on: GateVerdict | None) -> None:
+        """Remember what is to be answered, until the bot speaks."""
+        message = verdict.message
+        if message is None:
+            return
+        if self.session.people.id_of(message.speaker) == self._bot.id and message.kind in SPOKEN:
+            if message.reply_to in self._promises:
+                del self._promises[message.reply_to]
+            else:
+                self._promises.clear()
+        if verdict and message.id is not None:
+            for earlier in () if goes_on is None else goes_on.burst:
+                self._promises.pop(earlier.id or "", None)
+            self._promises[message.id] = {
+                "run": self._run, "probability": verdict.probability, "reason": verdict.reason,
+                "called": verdict.called,
+            }  # fmt: skip
+            if len(self._promises) > _PROMISES:
+                del self._promises[next(iter(self._promises))]
+
+    def _write(self, event: Event, verdict: GateVerdict) -> None:
+        """Keep an event, and what was promised."""
+        if self._journal is None:
+            return
+        record: Record = {"message": json.loads(to_json(event))} if isinstance(event, Message) else {}
+        if isinstance(event, Presence):
+            record = {"presence": asdict(event)}
+        if verdict and isinstance(event, Message) and event.id in self._promises:
+            record |= {"promise": self._promises[event.id], "id": event.id, "open": list(self._promises)}
+        self._append(record)
+        if self._number - self._saved >= _SNAPSHOT_EVERY:
+            self.save()
+
+    def _append(self, record: Record) -> None:
+        self._number += 1
+        if self._journal is not None:
+            self._journal.append({"number": self._number, **record})
+
+    def _restore(self, journal: Journal) -> None:
+        kept = journal.read()
+        if kept.state is not None:
+            try:
+                self.session.resume(kept.state["session"])
+                self._promises = {id: dict(promise) for id, promise in kept.state["promises"].items()}
+            except (TowhomError, LookupError, TypeError, ValueError, AttributeError) as error:
+                journal.put_aside(error)
+        self._bot.enter(self.session)
+        for record in kept.records:
+            with suppress(LookupError, TypeError, ValueError):  # a line that nobody can read
+                self._replay(record)
+        self._number = kept.number
+        self._saved = kept.number - len(kept.records)
+
+    def _replay(self, record: Record) -> None:
+        """What an event of the journal changes."""
+        if "presence" in record:
+            told = record["presence"]
+            self._meet(Presence(**{**told, "aliases": tuple(told["aliases"])}))
+        elif "message" in record:
+            message = message_from(record["message"])
+            observation = self.session.observe(message)
+            self._promise(_quiet(message, observation.reason), None)
+        if "promise" in record:
+            self._promises[record["id"]] = record["promise"]
+            kept = record.get("open", self._promises)
+            self._promises = {id: promise for id, promise in self._promises.items() if id in kept}
+        if "settled" in record:
+            self._promises.clear()
+
+
+def _quiet(event: Event, reason: str) -> GateVerdict:
+    """A verdict on what is not to be answered."""
+    message = event if isinstance(event, Message) else None
+    return GateVerdict(False, 0.0, reason, room=event.channel, message=message)

@@ -1,0 +1,79 @@
+"""Who speaks next in a group of agents: whoever the last message is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from towhom.chat import Message
+from towhom.live import Model
+from towhom.loading import load
+
+_LEAST = 0.5
+"""How likely somebody must be meant to be chosen."""
+_READ = 100
+"""Messages that are looked at: what a session remembers."""
+
+
+def next_speaker(
+    messages: Sequence[Message],
+    participants: Iterable[str],
+    *,
+    least: float = _LEAST,
+    model: Model | None = None,
+) -> str | None:
+    """Whoever of some participants the last message is for; None if it is for none of them.
+
+    Args:
+        messages: What was said, the latest last.
+        participants: The names of those who may speak next.
+        least: How likely they must be meant.
+        model: What answers; None for the model that comes with towhom.
+
+    >>> chat = [Message("user", "we need a plan"), Message("planner", "coder: please write the parser")]
+    >>> next_speaker(chat, ["planner", "coder", "critic"])
+    'coder'
+    """
+    if not messages:
+        return None
+    names = tuple(participants)
+    session = (_bundled_model() if model is None else model).session()
+    for name in names:
+        session.introduce(name)
+    last = session.observe_all(messages[-_READ:])[-1]
+    for addressee in last.addressees:
+        if addressee.id in names and addressee.id != last.message.speaker and addressee.probability >= least:
+            return addressee.id
+    return None
+
+
+def selector(
+    participants: Iterable[str], *, least: float = _LEAST, model: Model | None = None
+) -> Callable[[Sequence[Any]], str | None]:
+    """`selector_func` for AutoGen's `SelectorGroupChat`; for None, AutoGen asks its language model.
+
+    Args:
+        participants: The names of the agents.
+        least: How likely an agent must be meant.
+        model: What answers; None for the model that comes with towhom.
+    """
+    names = tuple(participants)
+
+    def select(messages: Sequence[Any]) -> str | None:
+        said = [Message(each.source, _text_of(each)) for each in messages if _text_of(each)]
+        return next_speaker(said, names, least=least, model=model)
+
+    return select
+
+
+def _text_of(message: Any) -> str:
+    """What a message of an agent framework says."""
+    to_text = getattr(message, "to_text", None)
+    text = to_text() if callable(to_text) else getattr(message, "content", "")
+    return text if isinstance(text, str) else ""
+
+
+@cache
+def _bundled_model() -> Model:
+    return load()

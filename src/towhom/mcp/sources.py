@@ -1,0 +1,135 @@
+"""Where chats come from: a log, or a server that follows rooms. Rooms are lists of observations, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+from towhom.documents import parse_json
+from towhom.errors import TowhomError
+from towhom.hearing.utterance import SPOKEN
+from towhom.loading import load
+from towhom.readers import Report, read_messages
+from towhom.serve.answers import observation
+
+KEPT = 20_000
+"""The last messages of a room that can be asked about."""
+_ONLY = "log"
+"""What the room of a log is called that has but one."""
+_PAGE = 1000
+_PATIENCE = 30.0
+"""Seconds that a server has to answer."""
+
+Record = dict[str, Any]
+
+
+class Source(Protocol):
+    """What has rooms."""
+
+    def rooms(self) -> list[str]:
+        """The names of the rooms."""
+
+    def messages(self, room: str) -> list[Record]:
+        """The last messages of a room, each with whom it is for, what it answers, and its conversation.
+
+        Raises:
+            TowhomError: There is no such room, or it cannot be read.
+        """
+
+
+class LogSource:
+    """A log of any format; read again when its file has changed.
+
+    Args:
+        path: A file, a folder, or a zip archive.
+        format: Of the log; None to recognise it.
+    """
+
+    def __init__(self, path: str, format: str | None = None) -> None:
+        self._path, self._format = path, format
+        self._model = load()
+        self._state: object = None
+        self._rooms: dict[str, deque[Record]] = {}
+
+    def rooms(self) -> list[str]:
+        """The names of the rooms."""
+        self._refresh()
+        return list(self._rooms)
+
+    def messages(self, room: str) -> list[Record]:
+        """The last messages of a room."""
+        self._refresh()
+        if room not in self._rooms:
+            raise TowhomError(f"there is no room {room!r} in the log; there are: {', '.join(self._rooms)}")
+        return list(self._rooms[room])
+
+    def _refresh(self) -> None:
+        file = Path(self._path)
+        state = (file.stat().st_mtime_ns, file.stat().st_size) if file.is_file() else True
+        if state == self._state:
+            return
+        rooms: dict[str, deque[Record]] = {}
+        messages = read_messages(self._path, format=self._format, report=Report())
+        for seen in self._model.observations(messages):
+            if seen.placed.message.kind in SPOKEN:
+                room = rooms.setdefault(seen.message.channel or _ONLY, deque(maxlen=KEPT))
+                room.append(observation(seen))
+        self._rooms, self._state = rooms, state
+
+
+class ServerSource:
+    """Rooms that `towhom serve` follows.
+
+    Args:
+        url: Where it is.
+        token: Its token, if it has one.
+    """
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise TowhomError(f"{url}: not the address of a server, which begins with http:// or https://")
+        self._url = url.rstrip("/")
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def rooms(self) -> list[str]:
+        """The names of the rooms."""
+        return [each["id"] for page in self._pages("/v1/channels", "channels", "") for each in page]
+
+    def messages(self, room: str) -> list[Record]:
+        """The last messages of a room."""
+        kept: deque[Record] = deque(maxlen=KEPT)
+        for page in self._pages(f"/v1/channels/{quote(room, safe='')}/messages", "observations", -1):
+            kept.extend(each for each in page if each["message"]["kind"] in SPOKEN)
+        return list(kept)
+
+    def _pages(self, path: str, field: str, after: str | int | None) -> Iterator[list[Record]]:
+        while after is not None:
+            answer = self._get(f"{path}?{urlencode({'after': after, 'limit': _PAGE})}")
+            yield answer[field]
+            after = answer["next"]
+
+    def _get(self, path: str) -> Record:
+        request = Request(self._url + path, headers=self._headers)  # noqa: S310
+        try:
+            with urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310
+                answer: Record = parse_json(response.read())
+                return answer
+        except HTTPError as error:
+            with error:
+                raise TowhomError(f"{self._url}: {_sentence(error)}") from error
+        except (URLError, TimeoutError, ValueError, OSError) as error:
+            raise TowhomError(f"{self._url}: the server cannot be asked ({error})") from error
+
+
+def _sentence(error: HTTPError) -> str:
+    """What a server says of a request that it refuses."""
+    try:
+        return str(json.loads(error.read())["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        return f"it answers with status {error.code}"

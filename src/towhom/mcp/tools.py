@@ -1,0 +1,166 @@
+"""What can be asked about a room, as tools of the Model Context Protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from towhom.errors import TowhomError
+from towhom.live.reading import answers
+from towhom.loading import load
+from towhom.mcp.sources import Record, Source
+from towhom.readers import locate_messages
+from towhom.readers.jsonl import message_from
+from towhom.report import gather, measure
+from towhom.report.tables import markdown
+from towhom.version import __version__
+
+_MOST = 500
+"""Messages in one answer: a language model has to read them."""
+_INSTRUCTIONS = (
+    "Looks at group chats: who each message is for, which conversations there are, which questions are open, "
+    "who helps whom. "
+    "Use it to analyse a chat. It is not meant to decide, message by message, whether to speak."
+)
+
+
+def create_server(source: Source) -> MCPServer[Any]:
+    """The server, with its tools.
+
+    Args:
+        source: What has the rooms.
+    """
+    server: MCPServer[Any] = MCPServer(
+        "towhom", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
+    )
+
+    @server.tool()
+    def rooms() -> list[str]:
+        """The rooms that can be asked about."""
+        with _told():
+            return source.rooms()
+
+    @server.tool()
+    def who(room: str | None = None, person: str | None = None, last: int = 50) -> list[Record]:
+        """Who the last messages of a room are for, with how likely that is, and why.
+
+        Args:
+            room: Its name; not needed if there is but one.
+            person: Only messages that this person says, or that are for them.
+            last: How many messages, at most 500.
+        """
+        messages = [_shown(each) for each in _messages(source, room)]
+        if person is not None:
+            messages = [each for each in messages if person in (each["speaker"], each["for"])]
+        return messages[-_at_most(last) :]
+
+    @server.tool()
+    def threads(room: str | None = None, last: int = 20) -> list[Record]:
+        """The last conversations of a room, pulled apart: who took part, and what was said.
+
+        Args:
+            room: Its name; not needed if there is but one.
+            last: How many conversations; at most 500 messages are shown.
+        """
+        return conversations(_messages(source, room))[-_at_most(last) :]
+
+    @server.tool()
+    def open_questions(room: str | None = None, last: int = 20) -> list[Record]:
+        """Questions of a room that nobody has answered, the latest last.
+
+        Args:
+            room: Its name; not needed if there is but one.
+            last: How many questions, at most 500.
+        """
+        return unanswered(_messages(source, room))[-_at_most(last) :]
+
+    @server.tool()
+    def report(room: str | None = None) -> str:
+        """A report of a room: who helps whom, how long people wait for an answer, what stayed open.
+
+        Args:
+            room: Its name; not needed if there is but one.
+        """
+        lines = locate_messages(message_from(each["message"]) for each in _messages(source, room))
+        columns = gather(answers(load(), lines))
+        with _told():
+            if not len(columns):
+                raise TowhomError("nobody has said anything yet")
+        return markdown(measure(columns, room or "the chat"))
+
+    return server
+
+
+def conversations(messages: Sequence[Record]) -> list[Record]:
+    """Messages by conversation, in the order of what was said last in each; the latest 500 are shown."""
+    by_thread: dict[int, list[Record]] = {}
+    for message in messages[-_MOST:]:
+        thread = message["thread"]
+        by_thread[thread] = [*by_thread.pop(thread, []), message]
+    return [
+        {
+            "thread": thread,
+            "people": list(dict.fromkeys(_speaker(each) for each in said)),
+            "messages": [_shown(each) for each in said],
+        }
+        for thread, said in by_thread.items()
+    ]
+
+
+def unanswered(messages: Sequence[Record]) -> list[Record]:
+    """Questions that no message of anybody else answers."""
+    answered = {(number, _speaker(message)) for message in messages for number in message["replies_to"]}
+    by_number: dict[int, set[str]] = {}
+    for number, speaker in answered:
+        by_number.setdefault(number, set()).add(speaker)
+    return [
+        _shown(message)
+        for message in messages
+        if message["asks"] and not by_number.get(message["number"], set()) - {_speaker(message)}
+    ]
+
+
+def _messages(source: Source, room: str | None) -> list[Record]:
+    with _told():
+        if room is None:
+            names = source.rooms()
+            if len(names) != 1:
+                raise TowhomError(f"say which room; there are: {', '.join(names) or 'none'}")
+            room = names[0]
+        return source.messages(room)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong is told to who asks, in our words."""
+    try:
+        yield
+    except (TowhomError, OSError) as error:
+        raise ToolError(str(error)) from error
+
+
+def _shown(message: Record) -> Record:
+    said, likeliest = message["message"], message["addressees"][0]
+    return {
+        "number": message["number"],
+        "time": said["time"],
+        "speaker": _speaker(message),
+        "for": likeliest["name"],
+        "probability": round(likeliest["probability"], 2),
+        "why": message["reason"],
+        "text": said["text"],
+        "thread": message["thread"],
+    }
+
+
+def _speaker(message: Record) -> str:
+    said = message["message"]
+    return str(said["name"] or said["speaker"])
+
+
+def _at_most(last: int) -> int:
+    return min(max(last, 1), _MOST)

@@ -1,0 +1,301 @@
+"""What every connector is: a chat server, followed as events, and spoken to if that is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import random
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from towhom.chat import Message, Presence
+from towhom.errors import RoomError
+from towhom.rooms.address import Address
+from towhom.rooms.position import Position
+
+Event = Message | Presence
+"""What happens in a room. `channel` is the room's identifier."""
+
+Advance = Callable[[dict[str, Any]], None]
+"""Changes a position, once the event that it came with has been dealt with."""
+
+log = logging.getLogger("towhom.rooms")
+
+_WAITING = 100_000
+"""Events that may wait to be dealt with. A server that cannot be told to wait would cut us off otherwise."""
+_SENT = 1000
+"""Keys of what was sent that are remembered."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 120.0
+"""Seconds between attempts to connect again."""
+
+
+class Connector(ABC):
+    """Rooms of a chat server: an asynchronous context manager, and an iterator of events.
+
+    An event counts as dealt with when the next one is asked for; only then is it written down that it was
+    heard. So whoever is killed in between hears it again, and nothing is lost. What a connector sends comes
+    back as an event, as what others say does.
+
+    Args:
+        address: Which server, account and rooms.
+        secrets: Passwords and tokens, by the names in `secrets`. They are never shown.
+        state: A file that keeps how far was read; None begins from now on, every time.
+        write: Whether it may send. Connectors only listen unless they are told otherwise.
+    """
+
+    title: ClassVar[str]
+    """What the service is called."""
+    secret_names: ClassVar[tuple[str, ...]] = ()
+    """Secrets that it takes: `password`, `token`."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        secrets: Mapping[str, str] | None = None,
+        state: Path | None = None,
+        write: bool = False,
+    ) -> None:
+        self.address = address
+        self.write = write
+        self.me: str | None = None
+        self.reached: dict[str, Any] = {}
+        """As `position`, with what still waits to be dealt with: where a lost connection goes on."""
+        self._secrets = dict(secrets or {})
+        self._position = Position(state)
+        self._events: deque[tuple[Event, Advance | None]] = deque()
+        self._there = asyncio.Event()
+        self._room_for_more = asyncio.Event()
+        self._advance: Advance | None = None
+        self._ended: BaseException | None = None
+        self._closed = False
+        self._ready: asyncio.Future[None]
+        self._saving = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # -- for those who use a connector
+
+    async def __aenter__(self) -> Self:
+        self._position.open()
+        self.reached = deepcopy(self.position)
+        self._ready = asyncio.get_running_loop().create_future()
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close(heard=kind is None)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        """The next event; the one before counts as dealt with from now on.
+
+        Raises:
+            RoomError: The connector cannot go on: an account was closed, say.
+        """
+        await self._heard()
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            if self._ended is not None:
+                raise self._ended
+            self._there.clear()
+            await self._there.wait()
+        event, self._advance = self._events.popleft()
+        self._room_for_more.set()
+        return event
+
+    async def send(
+        self, room: str, text: str, reply_to: str | None = None, *, key: str | None = None
+    ) -> str | None:
+        """Say something; returns the platform's identifier of the message, if it has one.
+
+        Args:
+            room: Where: the `channel` of events.
+            text: What.
+            reply_to: The identifier of the message that this one answers.
+            key: Sent again with the same key, after a crash, say, it is said once, where the server can.
+
+        Raises:
+            RoomError: The connector only listens, or the server refuses.
+        """
+        if not self.write:
+            raise RoomError("this connector only listens; open it with write=True to send")
+        if not text.strip():
+            raise RoomError("there is nothing to send: the text is empty")
+        sent: dict[str, str | None] = self.position.setdefault("sent", {})
+        if key is not None and key in sent:
+            return sent[key]
+        identifier = await self.say(room, text, reply_to, key)
+        if key is not None:
+            sent[key] = identifier
+            while len(sent) > _SENT:
+                del sent[next(iter(sent))]
+            await self._save()
+        return identifier
+
+    async def close(self, *, heard: bool = True) -> None:
+        """Leave; what was dealt with is written down.
+
+        Args:
+            heard: Whether the event that was given last has been dealt with.
+        """
+        if self._closed:
+            return
+        try:
+            if self._ready.done() and not self._ready.cancelled():
+                self._ready.exception()  # whoever waited for it knows
+            if heard:
+                await self._heard()
+            self._closed = True
+            self._there.set()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self.stop()
+        finally:
+            self._closed = True
+            self._position.close()
+
+    def label(self, room: str) -> str:
+        """A name of a room that no room of another server has."""
+        return room
+
+    # -- for those who write one
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Connect, and enter the rooms; events are given to `put` from now on.
+
+        Raises:
+            RoomError: It cannot be done: no such server, a wrong password.
+        """
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Leave. Also called if `start` has failed half-way."""
+
+    @abstractmethod
+    async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
+        """Send; see `send`."""
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """How far was read, as JSON can hold it: what the last run left."""
+        return self._position.value
+
+    def begin(self, room: str, value: dict[str, Any]) -> None:
+        """Where a room is read from, if that is not known."""
+        for position in (self.position, self.reached):
+            position.setdefault("rooms", {}).setdefault(room, deepcopy(value))
+
+    def put(self, event: Event, advance: Advance | None = None) -> None:
+        """An event has happened.
+
+        Args:
+            event: What.
+            advance: Changes the position when the event has been dealt with.
+        """
+        if len(self._events) >= _WAITING:
+            if len(self._events) == _WAITING:
+                log.error("%s: more than %d events wait; later ones are lost", self.address.server, _WAITING)
+            return
+        self._events.append((event, advance))
+        if advance is not None:
+            advance(self.reached)
+        self._there.set()
+
+    async def put_all(self, events: Iterable[tuple[Event, Advance | None]], *, most: int = 1000) -> None:
+        """Events have happened, at a server that can be told to wait: at most `most` are kept waiting."""
+        for event, advance in events:
+            while len(self._events) >= most:
+                self._room_for_more.clear()
+                await self._room_for_more.wait()
+            self.put(event, advance)
+
+    def fail(self, error: BaseException) -> None:
+        """The connector cannot go on: whoever asks for the next event is told, after those that wait.
+
+        While it starts, whoever waits for `_ready` is told.
+        """
+        if not self._ready.done():
+            self._ready.set_exception(error)
+        self._ended = error
+        self._there.set()
+
+    def spawn(self, work: Any) -> None:
+        """Run a coroutine until the connector is closed; if it fails, the connector has failed."""
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        self._tasks.add(task)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and (error := task.exception()) is not None:
+                self.fail(error)
+
+        task.add_done_callback(ended)
+
+    def secret(self, name: str) -> str | None:
+        """A password or a token, if one was given."""
+        return self._secrets.get(name)
+
+    def hide(self, text: object) -> str:
+        """A text of a library without the secrets that may stand in it."""
+        return hide(str(text), self._secrets.values())
+
+    async def _heard(self) -> None:
+        """Write down that the last event has been dealt with."""
+        advance, self._advance = self._advance, None
+        if advance is not None:
+            advance(self._position.value)
+            await self._save()
+
+    async def _save(self) -> None:
+        if self._position.path is not None:
+            async with self._saving:
+                content = self._position.content()
+                await asyncio.to_thread(self._position.save, content)
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """A text without secrets.
+
+    >>> hide("PASS hunter2 was refused", ["hunter2"])
+    'PASS … was refused'
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "…")
+    return text
+
+
+def pauses() -> Iterable[float]:
+    """Seconds to wait before each attempt to connect again: longer and longer, and not all at once."""
+    pause = _FIRST_PAUSE
+    while True:
+        yield pause * random.uniform(0.75, 1.25)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def fingerprint(*parts: str) -> str:
+    """A short text that is the same for the same parts: an identifier that a server can tell again."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+async def ended_quietly(work: Any, seconds: float) -> None:
+    """Wait for a farewell, which may fail."""
+    with suppress(Exception):
+        await asyncio.wait_for(work, seconds)
