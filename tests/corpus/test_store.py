@@ -33,7 +33,7 @@ class TestWhatItGivesBack:
     def test_a_conversation_is_as_it_was_read(self, write_log: LogWriter, tmp_path: Path) -> None:
         log = write_log(days=4, lines=50)
         corpus = build_corpus(tmp_path / "corpus", [log])
-        read = list(read_conversations(log))
+        read = list(read_conversations(log, days=True))
         assert len(read) == 4
         assert [corpus.conversation(document) for document in range(4)] == read
 

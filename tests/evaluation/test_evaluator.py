@@ -15,7 +15,7 @@ from towhom.batching import Batcher, Questions
 from towhom.corpus import Corpus, Split
 from towhom.errors import CorpusError
 from towhom.evaluation import evaluator
-from towhom.evaluation.evaluator import evaluate, summary
+from towhom.evaluation.evaluator import evaluate, stretches, summary, together
 from towhom.models.base import Selector, mask_addressees
 from towhom.models.chance import Chance
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
@@ -52,6 +52,19 @@ class Constant(Selector):
     def score_many(self, questions: Questions) -> Scores:
         scores = mask_addressees(np.full(questions.present.shape, 0.5), questions)
         return Scores(scores, np.full(questions.candidates.shape, self.response))
+
+
+def test_stretches_together_are_the_whole(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluator, "_STRETCH", 2)
+    system = DirectRecentTfIdf(corpus)
+    parts = [
+        evaluate(system, corpus, Split.TEST, context=2, candidates=2, stretch=stretch)
+        for stretch in stretches(5)
+    ]
+    assert [len(part.both) for part in parts] == [2, 2, 1]
+    whole = evaluate(system, corpus, Split.TEST, context=2, candidates=2)
+    for name, column in vars(together(parts)).items():
+        assert column.tolist() == vars(whole)[name].tolist()
 
 
 class TestRecent:

@@ -6,16 +6,16 @@ import hashlib
 import json
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
 from itertools import accumulate, chain
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from towhom.clusters import Pool, open_processes
 from towhom.corpus.document import Built, DocumentSettings, build_document
 from towhom.corpus.splits import Split, SplitBy, split_documents
 from towhom.corpus.stats import split_statistics
@@ -84,6 +84,7 @@ def build_corpus(
     format: str | None = None,
     settings: CorpusSettings | None = None,
     workers: int = 1,
+    cluster: str | None = None,
     replace: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Corpus:
@@ -99,6 +100,8 @@ def build_corpus(
         format: The logs' format; found by looking at them if None.
         settings: Candidates, seed, splits and so on.
         workers: How many processes; the result does not depend on it.
+        cluster: As for `towhom.clusters.open_pool`, instead of workers; logs are read and the corpus is
+            written by this process.
         replace: Whether a corpus of other logs or settings at this place may go.
         progress: Called after each document.
 
@@ -127,7 +130,8 @@ def build_corpus(
     with atomic_folder(folder) as temporary:
         writer = CorpusWriter(temporary)
         try:
-            manifest = _fill(writer, found, settings, workers, report, progress)
+            with open_processes(workers, cluster) as pool:
+                manifest = _fill(writer, found, settings, pool, report, progress)
         finally:
             writer.close()
         made = {"tokenizer": TREEBANK, "columns": _columns(temporary), "hash": _hash_columns(temporary)}
@@ -142,7 +146,7 @@ def _fill(
     writer: CorpusWriter,
     found: list[tuple[Log, Split | None]],
     settings: CorpusSettings,
-    workers: int,
+    pool: Pool,
     report: Report,
     progress: Callable[[Progress], None],
 ) -> dict[str, Any]:
@@ -152,7 +156,7 @@ def _fill(
     sources: list[int] = []
     *before, total = accumulate((log.source.size for log, _ in found), initial=0)
     with closing(_documents(found, report)) as jobs:
-        for source, built in _build_all(jobs, settings.document, workers):
+        for source, built in _build_all(jobs, settings.document, pool):
             report.add(built.report)
             if built.columns is not None:
                 writer.append(built.columns)
@@ -191,26 +195,25 @@ def _documents(
 
 
 def _build_all(
-    jobs: Iterator[tuple[int, Document]], settings: DocumentSettings, workers: int
+    jobs: Iterator[tuple[int, Document]], settings: DocumentSettings, pool: Pool
 ) -> Iterator[tuple[int, Built]]:
     """Documents to columns in one process or several, in order."""
-    if workers <= 1:
+    if not pool.processes:
         yield from ((source, build_document(document, settings)) for source, document in jobs)
         return
     batches = _batches(jobs)
     run = partial(_build_batch, settings=settings)
-    # Started afresh, not forked: a fork of a process with threads may hang.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        waiting: deque[Future[list[tuple[int, Built]]]] = deque()
-        try:
-            for batch in batches:
-                waiting.append(pool.submit(run, batch))
-                if len(waiting) > 2 * workers:
-                    yield from waiting.popleft().result()
-            while waiting:
+    waiting: deque[Future[list[tuple[int, Built]]]] = deque()
+    try:
+        for batch in batches:
+            waiting.append(pool.executor.submit(run, batch))
+            if len(waiting) > 2 * pool.places():
                 yield from waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        while waiting:
+            yield from waiting.popleft().result()
+    finally:
+        for each in waiting:
+            each.cancel()
 
 
 def _batches(jobs: Iterator[tuple[int, Document]]) -> Iterator[list[tuple[int, Document]]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from towhom.models.base import Selector
 from towhom.selection import Rule, choose
 
 _BATCH = 512
+_STRETCH = 16 * _BATCH
+"""Samples that are measured in one go where several processes share the work."""
 
 
 def evaluate(
@@ -28,6 +31,7 @@ def evaluate(
     rule: Rule | None = None,
     words: NDArray[np.int32] | None = None,
     every: int = 1,
+    stretch: slice = slice(None),
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Outcomes:
     """What a system does with every sample of a split, by the protocol.
@@ -41,12 +45,13 @@ def evaluate(
         rule: How it chooses, if not in its own way.
         words: The system's id for every word of the corpus, if it has words of its own.
         every: Of so many samples one is taken.
+        stretch: Which of those, by their order; one of `stretches`.
         progress: Called with the samples done and all of them.
 
     Raises:
         CorpusError: The corpus has no such candidates, or the split no samples.
     """
-    samples = samples_to_measure(corpus, split, candidates)[::every]
+    samples = samples_to_measure(corpus, split, candidates)[::every][stretch]
     batcher = selector.batcher(corpus, context=context, candidates=candidates, words=words)
     parts = []
     for start in range(0, len(samples), _BATCH):
@@ -57,6 +62,17 @@ def evaluate(
     document = np.searchsorted(corpus.documents.samples, samples, side="right") - 1
     distance = corpus.samples.distance[samples].astype(np.int64)
     return Outcomes(**columns, document=document, distance=distance)
+
+
+def stretches(samples: int) -> list[slice]:
+    """So many samples, cut where batches are: what is found in each, together, is what is found in all."""
+    return [slice(start, start + _STRETCH) for start in range(0, samples, _STRETCH)]
+
+
+def together(parts: Sequence[Outcomes]) -> Outcomes:
+    """The outcomes of stretches that follow each other, as one."""
+    names = [field.name for field in fields(Outcomes)]
+    return Outcomes(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def samples_to_measure(corpus: Corpus, split: Split | None, candidates: int) -> NDArray[np.int64]:

@@ -1,0 +1,181 @@
+"""The folder of a run: parts for everybody to read, and beside them, in `_towhom`, what the run needs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from towhom.batch.settings import Settings
+from towhom.documents import parse_json
+from towhom.errors import TowhomError
+from towhom.places import Place
+
+OURS = "_towhom"
+"""Spark, DuckDB, pandas and Arrow leave out names that begin so."""
+_MANIFEST, _INDEX, _SEGMENTS, _WORK, _SEAMS = "manifest.json", "read", "segments", "work", "seams"
+_NEEDLESS = (_SEGMENTS, _WORK, _SEAMS)
+"""What is removed when all is done."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """What reading some files gave.
+
+    Args:
+        inputs: The files: name and size.
+        segments: Of each part, how many lines it has, whether a conversation may begin before it, and whether
+            its room goes on in the next.
+        lines: How many lines were read.
+        failed: Files that could not be read, and why.
+        skipped: Files that are no logs, and why.
+        report: Lines of each kind, malformed ones and the like.
+    """
+
+    inputs: list[tuple[str, int]]
+    segments: list[tuple[int, bool, bool]] = field(default_factory=list)
+    lines: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(size for _, size in self.inputs)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are. It can be sent to other processes.
+
+    Args:
+        to: The folder.
+        ending: Of parts' names.
+    """
+
+    to: Place
+    ending: str
+
+    def part(self, bundle: str, segment: int) -> Place:
+        """Rows of a segment, as they are delivered."""
+        return self.to / f"part-{bundle}-{segment:05}.{self.ending}"
+
+    def index(self, bundle: str) -> Place:
+        """What reading some files gave; it is there when they have been read."""
+        return self.to / OURS / _INDEX / f"{bundle}.json"
+
+    def segment(self, bundle: str, segment: int) -> Place:
+        """Lines of a segment."""
+        return self.to / OURS / _SEGMENTS / f"{bundle}-{segment:05}"
+
+    def work(self, bundle: str, segment: int) -> Place:
+        """Rows of a segment whose conversations may begin before it."""
+        return self.to / OURS / _WORK / f"{bundle}-{segment:05}.jsonl"
+
+    def ends(self, bundle: str, segment: int) -> Place:
+        """Which conversations the last messages of a segment belong to."""
+        return self.to / OURS / _WORK / f"{bundle}-{segment:05}.ends"
+
+    def seams(self, bundle: str) -> Place:
+        """Which conversations go on from one segment to the next."""
+        return self.to / OURS / _SEAMS / f"{bundle}.json"
+
+    def written(self) -> set[str]:
+        """The names of all files that are there."""
+        folders = (self.to, *(self.to / OURS / name for name in _NEEDLESS))
+        return {file.name.rpartition("/")[2] for folder in folders for file, _ in folder.files()}
+
+    def indexes(self) -> dict[str, Index]:
+        """What has been read, by bundle."""
+        folder = self.to / OURS / _INDEX
+        names = [file.name.rpartition("/")[2] for file, _ in folder.files()]
+        names = [name for name in names if name.endswith(".json") and not name.startswith(".")]
+        found = {}
+        for name, content in zip(names, folder.read_all(names), strict=True):
+            try:
+                found[name.removesuffix(".json")] = index_of(parse_json(content))
+            except (ValueError, TypeError) as error:
+                raise TowhomError(
+                    f"{folder / name}: cannot be read ({error}); --force starts anew"
+                ) from error
+        return found
+
+    def open(self, settings: Settings, *, replace: bool) -> None:
+        """Make sure that what is there was made with these settings.
+
+        Raises:
+            TowhomError: It was not, or it is nothing of ours.
+        """
+        wanted = json.loads(json.dumps(settings.manifest()))
+        place = self.to / OURS / _MANIFEST
+        problem = None
+        try:
+            found = parse_json(place.read())
+            problem = _difference(found, wanted)
+        except FileNotFoundError:
+            if self.to.files():
+                raise TowhomError(
+                    f"{self.to}: holds something else; choose an empty folder, or a new one"
+                ) from None
+        except ValueError as error:
+            problem = f"{OURS}/{_MANIFEST} cannot be read ({error})"
+        if problem and not replace:
+            raise TowhomError(f"{self.to}: {problem}; choose another folder, or --force starts anew")
+        if problem:
+            self.clear()
+        place.write(json.dumps(wanted, indent=2).encode() + b"\n")
+
+    def clear(self) -> None:
+        """Remove all that a run wrote; the manifest last."""
+        for file, _ in self.to.files():
+            if file.name.rpartition("/")[2].startswith("part-"):
+                file.remove()
+        (self.to / OURS).remove()
+
+    def forget(self, bundle: str, index: Index) -> None:
+        """Remove all that was made of some files."""
+        self.index(bundle).remove()
+        for segment in range(len(index.segments)):
+            self.part(bundle, segment).remove()
+        self.tidy(bundle, index)
+
+    def tidy(self, bundle: str, index: Index) -> None:
+        """Remove what is not needed when the parts of some files are there."""
+        if len(index.segments) > 1:
+            for segment in range(len(index.segments)):
+                self.segment(bundle, segment).remove()
+                self.work(bundle, segment).remove()
+                self.ends(bundle, segment).remove()
+            self.seams(bundle).remove()
+
+    def finish(self) -> None:
+        """Remove what killed runs left behind."""
+        for name in _NEEDLESS:
+            (self.to / OURS / name).remove()
+        if self.to.local:
+            for left_over in self.to.path.glob(".part-*"):
+                left_over.unlink(missing_ok=True)
+
+
+def index_json(index: Index) -> bytes:
+    """An index as JSON."""
+    return json.dumps(asdict(index), indent=1).encode() + b"\n"
+
+
+def index_of(value: Any) -> Index:
+    """What `index_json` gave."""
+    value["inputs"] = [(str(name), int(size)) for name, size in value["inputs"]]
+    value["segments"] = [(int(lines), bool(cut), bool(on)) for lines, cut, on in value["segments"]]
+    return Index(**value)
+
+
+def _difference(found: Any, wanted: dict[str, Any]) -> str | None:
+    """How the manifest of a folder differs from what is wanted, in words; None if it does not."""
+    if not isinstance(found, dict) or found.get("format") != wanted["format"]:
+        return f"{OURS}/{_MANIFEST} is none of ours"
+    there, here = ({**each, **each.pop("settings", {})} for each in (dict(found), dict(wanted)))
+    other = [
+        f"{key} {there.get(key)!r} instead of {here[key]!r}" for key in here if there.get(key) != here[key]
+    ]
+    return f"its parts were made with another {', another '.join(other)}" if other else None

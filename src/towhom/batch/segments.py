@@ -1,0 +1,202 @@
+"""The lines of logs, gathered by room and cut into segments that can be worked on apart from each other."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from towhom.chat import Kind, Message
+from towhom.readers.jsonl import message_from, to_json
+
+_IN_MEMORY = 64 << 20
+"""Bytes of lines that are gathered in memory; the rest lies in a temporary file."""
+_UNHEARD = frozenset({Kind.SYSTEM, Kind.DAY})
+"""Lines that change nothing of what is known of a room."""
+_HEARD, _OTHER = b"+", b"-"
+"""Begins a line that changes what is known of a room, and one that does not."""
+
+
+class Room(NamedTuple):
+    """A channel of a log; None if the log has only one."""
+
+    file: str
+    channel: str | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a log.
+
+    Args:
+        message: What it says; its `line` is its number.
+        number: Its order in the log, which no other line has.
+        line: Where it stands in its file, as the reader says.
+    """
+
+    message: Message
+    number: int
+    line: int | None
+
+    def encoded(self) -> bytes:
+        """As one line of JSON."""
+        numbers = json.dumps([self.number, self.line]).encode()
+        return b"%b%b %b\n" % (_HEARD if self.heard else _OTHER, numbers, to_json(self.message).encode())
+
+    @property
+    def heard(self) -> bool:
+        """Whether it changes what is known of its room."""
+        return self.message.kind not in _UNHEARD
+
+
+def decoded(line: bytes) -> Line:
+    """What `Line.encoded` gave."""
+    end = line.index(b"]") + 1
+    number, place = json.loads(line[1:end])
+    message = message_from(json.loads(line[end:]), line=number)
+    return Line(message, number, place)
+
+
+@dataclass
+class Run:
+    """Lines of one room that follow each other.
+
+    Args:
+        room: Whose they are.
+        before: How many lines at the beginning are there only to warm up.
+        lines: All of them, encoded.
+        goes_on: Whether there are later lines of the room in another segment.
+    """
+
+    room: Room
+    before: int = 0
+    lines: list[bytes] = field(default_factory=list)
+    goes_on: bool = False
+
+    def __len__(self) -> int:
+        return len(self.lines) - self.before
+
+
+@dataclass
+class Segment:
+    """Runs that are worked on together."""
+
+    runs: list[Run]
+
+    @property
+    def cut(self) -> bool:
+        """Whether a room begins before it, so that conversations do."""
+        return any(run.before for run in self.runs)
+
+    @property
+    def size(self) -> int:
+        """Lines that it is about."""
+        return sum(map(len, self.runs))
+
+    def encoded(self) -> bytes:
+        """As bytes."""
+        pieces = []
+        for run in self.runs:
+            header = [run.room.file, run.room.channel, run.before, len(run.lines), run.goes_on]
+            pieces.append(json.dumps(header).encode() + b"\n")
+            pieces += run.lines
+        return b"".join(pieces)
+
+    @classmethod
+    def of(cls, content: bytes) -> Segment:
+        """What `encoded` gave."""
+        lines = iter(content.splitlines(keepends=True))
+        runs = []
+        for header in lines:
+            file, channel, before, count, goes_on = json.loads(header)
+            runs.append(Run(Room(file, channel), before, list(islice(lines, count)), goes_on))
+        return cls(runs)
+
+
+class Gathered:
+    """Lines by room, in the order in which rooms begin. Memory is bounded; a temporary file is not."""
+
+    def __init__(self) -> None:
+        self._lines: dict[Room, list[bytes]] = {}
+        self._counts: dict[Room, int] = {}
+        self._spilled: dict[Room, list[tuple[int, int]]] = {}
+        self._size = 0
+        self._file: Any = None
+
+    def add(self, room: Room, line: bytes) -> None:
+        """Take a line."""
+        self._lines.setdefault(room, []).append(line)
+        self._counts[room] = self._counts.get(room, 0) + 1
+        self._size += len(line)
+        if self._size > _IN_MEMORY:
+            self._spill()
+
+    def rooms(self) -> Iterator[tuple[Room, int, Iterator[bytes]]]:
+        """Each room, how many lines it has, and its lines."""
+        for room, count in self._counts.items():
+            yield room, count, self._of(room)
+
+    def forget(self, files: Iterable[str]) -> None:
+        """Drop the lines of some files."""
+        dropped = set(files)
+        for room in [room for room in self._counts if room.file in dropped]:
+            del self._counts[room]
+            self._spilled.pop(room, None)
+            self._size -= sum(map(len, self._lines.pop(room, ())))
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 `close` closes it
+        for room, lines in self._lines.items():
+            content = b"".join(lines)
+            self._spilled.setdefault(room, []).append((self._file.tell(), len(content)))
+            self._file.write(content)
+        self._lines, self._size = {}, 0
+
+    def _of(self, room: Room) -> Iterator[bytes]:
+        for place, size in self._spilled.get(room, ()):
+            self._file.seek(place)
+            yield from self._file.read(size).splitlines(keepends=True)
+        yield from self._lines.get(room, ())
+
+
+def cut(gathered: Gathered, part: int, warm_up: int) -> Iterator[Segment]:
+    """Segments of about `part` lines: short rooms together, a long room in pieces of equal size.
+
+    A piece begins with the last `warm_up` messages before it.
+    """
+    waiting = Segment([])
+    for room, count, lines in gathered.rooms():
+        if count > part:
+            yield from _pieces(room, count, lines, part, warm_up)
+            continue
+        if waiting.runs and waiting.size + count > part:
+            yield waiting
+            waiting = Segment([])
+        waiting.runs.append(Run(room, lines=list(lines)))
+    if waiting.runs:
+        yield waiting
+
+
+def _pieces(room: Room, count: int, lines: Iterator[bytes], part: int, warm_up: int) -> Iterator[Segment]:
+    pieces = -(-count // part)
+    before: deque[bytes] = deque(maxlen=warm_up)
+    for number in range(pieces):
+        own = list(islice(lines, (number + 1) * count // pieces - number * count // pieces))
+        yield Segment([Run(room, len(before), [*before, *own], goes_on=number < pieces - 1)])
+        before.extend(line for line in own if line.startswith(_HEARD))
+
+
+def numbered(messages: Iterable[Message], file: str) -> Iterator[tuple[Room, Line]]:
+    """Lines of a log with their rooms; each has a number of its own, whatever the reader says of lines."""
+    for number, message in enumerate(messages):
+        yield Room(file, message.channel), Line(replace(message, line=number), number, message.line)

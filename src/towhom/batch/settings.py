@@ -1,0 +1,75 @@
+"""What the parts of a run depend on; parts of other settings do not go together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from towhom.chat import Kind
+from towhom.version import __version__
+
+PART = 50_000
+"""Lines of a part. docs/scale.md says why so many."""
+WARM_UP = 1_000
+"""Messages before a piece of a long room that are followed first. docs/scale.md has what that changes."""
+FORMAT, VERSION = "towhom-batch", 1
+
+
+class Command(StrEnum):
+    """What is done to the logs."""
+
+    THREADS = "threads"
+    WHO = "who"
+
+
+class Output(StrEnum):
+    """How rows are written; also the ending of the files' names."""
+
+    PARQUET = "parquet"
+    JSON = "jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All that the parts of a run depend on, besides the logs.
+
+    Args:
+        command: What is done.
+        output: How rows are written.
+        model: The folder of the model; None for the one that comes with towhom.
+        fingerprint: Of the model: what a worker loads must be the same.
+        format: The logs' format; found by looking if None.
+        kinds: Which lines count as messages for `who`.
+        strict: Whether a malformed line makes a file a bad one.
+        part: Lines of a part.
+        warm_up: Messages that are followed before a piece of a long room.
+        version: Of towhom: workers must have the same.
+    """
+
+    command: Command
+    output: Output
+    model: Path | None
+    fingerprint: str
+    format: str | None = None
+    kinds: tuple[Kind, ...] = (Kind.MESSAGE,)
+    strict: bool = False
+    part: int = PART
+    warm_up: int = WARM_UP
+    version: str = __version__
+
+    def manifest(self) -> dict[str, Any]:
+        """The settings as a folder of results has them; the place of the model does not matter."""
+        values = {
+            key: value
+            for key, value in asdict(self).items()
+            if key not in ("model", "fingerprint", "version")
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "towhom": self.version,
+            "model": self.fingerprint,
+            "settings": values,
+        }

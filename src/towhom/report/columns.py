@@ -1,0 +1,162 @@
+"""What a report needs of every message, as columns: numbers and short texts, not objects."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+import numpy as np
+
+from towhom.chat import Kind, Message
+from towhom.hearing.utterance import SPOKEN
+from towhom.hearing.words import asks
+from towhom.live.reading import Answered
+from towhom.readers.filters import Filter
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+_TEXT = 400
+"""Characters of a message that a report keeps."""
+_EPOCH = datetime(1970, 1, 1)
+
+
+class Columns:
+    """The messages of some rooms; messages, people and rooms are numbers, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.rooms: list[str] = []
+        self.people: list[str] = []
+        """What each is called."""
+        self.ids: list[str] = []
+        self.texts: list[str] = []
+        self.files: list[str] = []
+        self._time, self._room, self._speaker = array("d"), array("i"), array("i")
+        self._link, self._thread, self._file, self._line = array("i"), array("i"), array("i"), array("i")
+        self._asks, self._bot, self._shown = array("b"), array("b"), array("b")
+        self.time: Numbers
+        """Seconds since 1970 by the clock of the log, or of the zone that was asked for; NaN if unknown."""
+        self.room: Numbers
+        self.speaker: Numbers
+        self.link: Numbers
+        """The message that it answers; itself if it starts a conversation."""
+        self.thread: Numbers
+        """The message that started its conversation."""
+        self.file: Numbers
+        self.line: Numbers
+        self.asks: Numbers
+        """Whether it asks something."""
+        self.bot: Numbers
+        """Whether a program says it."""
+        self.shown: Numbers
+        """Whether it is among what the report is about."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def finish(self) -> None:
+        """All messages are there."""
+        for name in (
+            "time", "room", "speaker", "link", "thread", "file", "line", "asks", "bot", "shown",
+        ):  # fmt: skip
+            column: array[Any] = getattr(self, f"_{name}")
+            kind = np.bool_ if column.typecode == "b" else np.float64 if column.typecode == "d" else np.int32
+            setattr(self, name, np.array(column, dtype=kind))
+            delattr(self, f"_{name}")
+
+
+def gather(
+    answers: Iterable[Answered], *, shown: Filter | None = None, zone: tzinfo | None = None
+) -> Columns:
+    """The columns of messages, as a model answers them.
+
+    Args:
+        answers: What a model says of every line.
+        shown: What the report is about; what is not shown counts as an answer all the same.
+        zone: Times that have a zone are shown in this one.
+    """
+    columns = Columns()
+    numbers = _Numbers(columns)
+    for answered in answers:
+        message = answered.message
+        if message.kind is Kind.RENAME:
+            numbers.rename(message)
+        elif message.kind is Kind.DELETE or message.kind is Kind.EDIT:
+            numbers.change(message, answered.located.changes)
+        elif message.kind in SPOKEN:
+            keeps = shown is None or shown.keeps(answered.located, answered.name)
+            numbers.add(answered, _seconds(message.time, zone), keeps)
+    columns.finish()
+    return columns
+
+
+class _Numbers:
+    """Gives messages, people, rooms and files their numbers."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._ids: dict[str, int] = {}
+        self._people: dict[str, int] = {}
+        self._rooms: dict[str, int] = {}
+        self._files: dict[str, int] = {}
+
+    def add(self, answered: Answered, time: float, shown: bool) -> None:
+        """A message."""
+        to, located, message = self._columns, answered.located, answered.message
+        number = len(to.ids)
+        self._ids[located.id] = number
+        to.ids.append(located.id)
+        text = answered.observation.message.text
+        to.texts.append(text if len(text) <= _TEXT else text[:_TEXT].rstrip() + "…")
+        to._time.append(time)
+        to._room.append(_number(located.room, self._rooms, to.rooms))
+        to._file.append(_number(located.file, self._files, to.files))
+        to._line.append(located.line)
+        to._speaker.append(self._person(message.speaker, answered.name))
+        to._link.append(self._ids.get(answered.replies_to, number))
+        to._thread.append(self._ids.get(answered.thread, number))
+        to._asks.append(asks(message.text))
+        to._bot.append(message.bot or message.kind is Kind.NOTICE)
+        to._shown.append(shown)
+
+    def rename(self, message: Message) -> None:
+        """Somebody is called differently from now on, and stays who they are."""
+        person = self._people.get(message.speaker)
+        if person is not None and message.text not in self._people:
+            self._people[message.text] = person
+
+    def change(self, message: Message, id: str | None) -> None:
+        """A message says something else, or nothing any more."""
+        number = self._ids.get(id) if id is not None else None
+        if number is not None:
+            self._columns.texts[number] = message.text[:_TEXT]
+            self._columns._asks[number] = asks(message.text)
+            if message.kind is Kind.DELETE:
+                self._columns._shown[number] = 0
+
+    def _person(self, speaker: str, name: str) -> int:
+        number = _number(speaker, self._people, self._columns.people)
+        self._columns.people[number] = name
+        return number
+
+
+def _number(name: str, numbers: dict[str, int], names: list[str]) -> int:
+    if name not in numbers:
+        numbers[name] = len(names)
+        names.append(name)
+    return numbers[name]
+
+
+def _seconds(time: datetime | None, zone: tzinfo | None) -> float:
+    """By the clock that people see."""
+    if time is None or time.year == 1:
+        return float("nan")
+    if time.tzinfo is not None:
+        time = time.astimezone(zone or time.tzinfo).replace(tzinfo=None)
+    return (time - _EPOCH).total_seconds()
+
+
+def clock(seconds: float) -> datetime | None:
+    """The time that a column has."""
+    return None if np.isnan(seconds) else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)

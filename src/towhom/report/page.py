@@ -1,0 +1,450 @@
+"""A report as one page in HTML: numbers, drawings, and the messages behind them, with no request."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from towhom.report.columns import clock
+from towhom.report.drawings import (
+    WEEKDAYS,
+    answers_round,
+    answers_square,
+    bar,
+    duration,
+    heatmap,
+    over_time,
+    shown,
+    waits_bars,
+    waits_ranges,
+)
+from towhom.report.measures import WAITS, Part, Report
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_ROOMS = 60
+"""Rooms that have all sections of their own; those of more are in the table of rooms."""
+_PEOPLE, _PEOPLE_OF_ROOM = (14, 20), (10, 12)
+"""How many the two drawings of who answers whom have; a room's are smaller, since there may be many rooms."""
+_LISTED = 8
+"""Items of a list that stand there at once; the others are folded away."""
+_FEW = 40
+"""Items of a list, folded away or not."""
+_LINE = 240
+"""Characters of a message in a list."""
+_MANY = 150_000
+"""Where there are more messages, those behind the numbers are shown with fewer characters."""
+_BOT, _QUESTION, _ANSWER, _SHOWN, _OPEN = 1, 2, 4, 8, 16
+"""What a message is, as the script knows it."""
+
+
+def report_page(report: Report) -> str:
+    """The page: style, script and messages are in it."""
+    folder = files("towhom.report")
+    style, script = (folder / "page.css").read_text("utf-8"), (folder / "page.js").read_text("utf-8")
+    whole = report.whole
+    rooms = report.rooms[:_ROOMS] if len(report.rooms) > 1 else []
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "title": shown(report.title),
+        "span": _span(whole),
+        "style": style,
+        "script": script,
+        "switch": _switch(rooms),
+        "whole": "\n".join(_sections(whole, report)),
+        "templates": "\n".join(_template(part, report) for part in rooms),
+        "method": _method(report),
+        "data": _data(report),
+    }
+    template = (folder / "page.html").read_text("utf-8")
+    # In one pass, so that a message may say what looks like a slot.
+    page = _SLOT.sub(lambda slot: parts[slot[1]], template)
+    return page.encode("utf-8", "replace").decode()
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _switch(rooms: list[Part]) -> str:
+    if not rooms:
+        return ""
+    options = "".join(
+        f'<option value="{part.room}">{shown(part.name)} ({part.messages:,})</option>' for part in rooms
+    )
+    return f'<label>Room <select id="room"><option value="-1">All rooms</option>{options}</select></label>'
+
+
+def _template(part: Part, report: Report) -> str:
+    return f'<template id="room{part.room}">{"".join(_sections(part, report))}</template>'
+
+
+def _sections(part: Part, report: Report) -> Iterator[str]:
+    people = report.columns.people
+    if part.room is not None:
+        yield f'<p class="span">Room <b dir="auto">{shown(part.name)}</b> · {_span(part)}</p>'
+    yield _cards(part)
+    if part.over_time:
+        unit = f"{part.unit} by {part.unit}"
+        yield _section(
+            "Over time",
+            f"What was said {unit}, how many people spoke, and how many conversations of two messages or "
+            f"more began.",
+            f'<div class="scroll">{over_time(part)}</div>',
+        )
+    if part.pairs:
+        round_, square = _PEOPLE if part.room is None else _PEOPLE_OF_ROOM
+        yield _section(
+            "Who answers whom",
+            "One answer is a message that replies to a message of somebody else: as the platform marks it, "
+            "or as the "
+            "model reads it. A ribbon is as wide at each end as that person answers the other, and has the "
+            "colour of the "
+            "one who answers more. Shown are those who talk most.",
+            f'<div class="columns">{answers_round(part.pairs, people, round_)}'
+            f'<div class="scroll">{answers_square(part.pairs, people, square)}</div></div>',
+        )
+    if part.helpers:
+        yield _section(
+            "Top helpers",
+            "An answer is anything that somebody else says in a conversation that began with a question, "
+            "after the "
+            "question. First: how many questions they were the first to answer. Wait: how long those had "
+            "waited, at the "
+            "median.",
+            _helpers(part, people),
+        )
+    if part.questions:
+        yield _section("Time to first answer", _waits_sentence(part), _waits(part))
+        yield _section(
+            "Open questions",
+            "Questions that began a conversation in which nobody else has said anything since; or that "
+            "somebody answered, "
+            "and the one who asked has asked again without an answer (asked again). Below each, what was "
+            "said last: what "
+            "was tried. The latest come first.",
+            _open_questions(part, report),
+            long=True,
+        )
+    if part.first is not None:
+        yield _section(
+            "Busiest hours",
+            f"Messages by weekday and hour, {_zone(report)}.",
+            f'<div class="scroll">{heatmap(part.busiest)}</div>',
+        )
+    if part.longest:
+        yield _section(
+            "Longest conversations",
+            "By number of messages, with the line that opened them.",
+            _longest(part, report),
+            long=True,
+        )
+    if part.newcomers:
+        alone = len(part.unanswered_newcomers)
+        yield _section(
+            "Newcomers without an answer",
+            f"{_count(part.newcomers, 'person', 'people')} spoke for the first time after the beginning of "
+            f"the log (its "
+            f"first quarter, or two weeks of it). {alone:,} of them had no answer to anything within a week.",
+            _newcomers(part, report),
+            long=True,
+        )
+    if part.room is None and len(report.rooms) > 1:
+        yield _section("Rooms", "The same numbers, room by room.", _rooms(report), long=True)
+
+
+def _section(title: str, why: str, body: str, *, long: bool = False) -> str:
+    kind = ' class="long"' if long else ""
+    return f'<section{kind}><h2>{title}</h2><p class="why">{why}</p>{body}</section>'
+
+
+def _cards(part: Part) -> str:
+    answered = part.answered / part.questions if part.questions else 0
+    cards = [
+        ("all=1", f"{part.messages:,}", "messages", _bots(part)),
+        ("once=1", f"{part.people:,}", "people", "who said something; the first message of each"),
+        ("starts=1", f"{part.conversations:,}", "conversations", "of two messages or more"),
+        ("question=1", f"{part.questions:,}", "questions", "that began a conversation"),
+        ("answered=1", f"{answered:.0%}", "answered", f"{part.answered:,} had an answer from somebody else"),
+        (
+            "question=1&amp;answered=1",
+            duration(part.waits.median),
+            "median wait",
+            f"nine in ten within {duration(part.waits.ninetieth)}" if part.answered else "no answer yet",
+        ),
+        ("open=1", f"{part.open:,}", "open questions", "no answer, or asked again since"),
+        (
+            "numbers=" + ",".join(map(str, part.unanswered_newcomers)),
+            f"{len(part.unanswered_newcomers):,}",
+            "newcomers unanswered",
+            f"of {part.newcomers:,} who spoke for the first time",
+        ),
+    ]
+    items = []
+    for query, number, what, why in cards:
+        body = f"<b>{number}</b><strong>{what}</strong><small>{why}</small>"
+        named = f' data-q="{query}" data-title="{what[0].upper()}{what[1:]}"'
+        items.append(
+            f"<li><button type='button'{named}>{body}</button></li>"
+            if query
+            else f"<li><div>{body}</div></li>"
+        )
+    return f'<ul class="cards">{"".join(items)}</ul>'
+
+
+def _bots(part: Part) -> str:
+    return f"and {part.bots:,} of bots, not counted" if part.bots else "by people"
+
+
+def _helpers(part: Part, people: list[str]) -> str:
+    most = part.helpers[0].answers
+    rows = "".join(
+        f'<tr><td><button type="button" data-q="who={each.who}&amp;answer=1" data-title="Answers of '
+        f'{shown(people[each.who])}">{shown(people[each.who])}</button></td>'
+        f'<td class="bars">{bar(each.answers / most, "b")}</td><td>{each.answers:,}</td>'
+        f'<td><button type="button" data-q="who={each.who}&amp;soonest=1" data-title="Questions that '
+        f'{shown(people[each.who])} answered first">{each.first:,}</button></td>'
+        f"<td>{each.people:,}</td><td>{duration(each.median)}</td></tr>"
+        for each in part.helpers[:15]
+    )
+    head = (
+        "<tr><th>Helper</th><th></th><th>answers</th><th>first</th><th>people helped</th><th>wait</th></tr>"
+    )
+    return f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+
+
+def _waits_sentence(part: Part) -> str:
+    waits = part.waits
+    if waits.median is None:
+        return "None of the questions has been answered yet."
+    return (
+        f"Half of the {waits.answered:,} answered questions had their first answer within "
+        f"{duration(waits.median)}, nine in "
+        f"ten within {duration(waits.ninetieth)}; {part.questions - part.answered:,} of {part.questions:,} "
+        f"had none. The dot "
+        "is the median, the ring above it the wait that one in ten exceeds, by the time at which the "
+        "question was asked."
+    )
+
+
+def _waits(part: Part) -> str:
+    hours = [f"{hour:02}" for hour in range(24)]
+    return (
+        f'<div class="columns"><div><h3>How soon</h3>{waits_bars(part.within)}</div>'
+        f"<div><h3>By hour</h3>{waits_ranges(part.by_hour, hours, 'hour', 'Wait by hour')}"
+        f"<h3>By "
+        f"weekday</h3>{waits_ranges(part.by_weekday, WEEKDAYS, 'weekday', 'Wait by weekday')}</div></div>"
+    )
+
+
+def _open_questions(part: Part, report: Report) -> str:
+    items = []
+    for question in part.open_questions[:_FEW]:
+        tried = "".join(f"<li>{_said(number, report)}</li>" for number in question.tried)
+        kind, tag = ("again", "asked again") if question.again is not None else ("open", "no answer")
+        items.append(
+            f'<li class="{kind}"><p dir="auto">{_text(question.message, report)}</p>'
+            f'<p class="facts"><span class="tag">{tag}</span> · {_facts(question.message, report)}</p>'
+            f"{f'<ul>{tried}</ul>' if tried else ''}</li>"
+        )
+    left = part.open - len(items)
+    note = (
+        f'<p class="none">and {left:,} more: <button type="button" class="link" data-q="open=1" '
+        'data-title="Open questions">all of them</button></p>'
+        if left > 0
+        else ""
+    )
+    return (
+        _folded(items, "open questions") + note
+        if items
+        else '<p class="none">None: everything was answered.</p>'
+    )
+
+
+def _longest(part: Part, report: Report) -> str:
+    items = [
+        f'<li><p dir="auto">{_text(talk.message, report)}</p><p class="facts"><button type="button" '
+        f'class="link" '
+        f'data-q="thread={talk.message}" data-title="The conversation">{talk.count:,} messages</button> · '
+        f"{_count(talk.people, 'person', 'people')} · {duration(talk.seconds)} · "
+        f"{_facts(talk.message, report)}</p></li>"
+        for talk in part.longest
+    ]
+    return _folded(items, "conversations")
+
+
+def _newcomers(part: Part, report: Report) -> str:
+    items = [
+        f'<li class="open"><p dir="auto">{_text(number, report)}</p><p '
+        f'class="facts">{_facts(number, report)}</p></li>'
+        for number in part.unanswered_newcomers[:_FEW]
+    ]
+    return _folded(items, "newcomers") if items else '<p class="none">None: every newcomer had an answer.</p>'
+
+
+def _rooms(report: Report) -> str:
+    most = report.rooms[0].messages
+    rows = []
+    for place, part in enumerate(report.rooms):
+        name = f"<bdi>{shown(part.name)}</bdi>"
+        if place < _ROOMS:
+            name = f'<button type="button" data-go="{part.room}">{name}</button>'
+        answered = f"{part.answered / part.questions:.0%}" if part.questions else "–"
+        rows.append(
+            f'<tr><td>{name}</td><td class="bars">{bar(part.messages / most)}</td><td>{part.messages:,}</td>'
+            f"<td>{part.people:,}</td><td>{part.conversations:,}</td><td>{part.questions:,}</td><td>{answered}</td>"
+            f"<td>{duration(part.waits.median)}</td><td>{part.open:,}</td></tr>"
+        )
+    head = (
+        "<tr><th>Room</th><th></th><th>messages</th><th>people</th><th>conversations</th><th>questions</th>"
+        "<th>answered</th><th>median wait</th><th>open</th></tr>"
+    )
+    return f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _folded(items: list[str], what: str) -> str:
+    first = f'<ul class="items">{"".join(items[:_LISTED])}</ul>'
+    rest = items[_LISTED:]
+    if not rest:
+        return first
+    more = f'<ul class="items">{"".join(rest)}</ul>'
+    return f"{first}<details><summary>{len(rest)} more {what}</summary>{more}</details>"
+
+
+# -- messages
+
+
+def _text(number: int, report: Report) -> str:
+    text = " ".join(report.columns.texts[number].split()) or "…"
+    return shown(text if len(text) <= _LINE else text[:_LINE].rstrip() + "…")
+
+
+def _said(number: int, report: Report) -> str:
+    name = report.columns.people[report.columns.speaker[number]]
+    return f'<b>{shown(name)}</b>: <span dir="auto">{_text(number, report)}</span>'
+
+
+def _facts(number: int, report: Report) -> str:
+    columns = report.columns
+    time = clock(float(columns.time[number]))
+    place = f"{columns.files[columns.file[number]]}:{columns.line[number] + 1}"
+    rows = (
+        f"<b>{shown(columns.people[columns.speaker[number]])}</b>",
+        "" if time is None else f'<time datetime="{time.isoformat()}">{_when(time)}</time>',
+        f"<bdi>{shown(columns.rooms[columns.room[number]])}</bdi>",
+        f'<a href="#m{number}" title="{shown(place)}">message</a>',
+    )
+    return " · ".join(row for row in rows if row)
+
+
+def _data(report: Report) -> str:
+    """The messages, packed: the script unpacks them when somebody asks for those behind a number."""
+    columns = report.columns
+    most = 300 if len(columns) <= _MANY else 100
+    flags = (
+        columns.bot * _BOT + report.questions * _QUESTION + report.answers * _ANSWER + columns.shown * _SHOWN
+    )
+    flags[report.open] += _OPEN
+    answered = np.flatnonzero(report.first_answers >= 0)
+    value: dict[str, Any] = {
+        "time": [None if np.isnan(time) else int(time) for time in columns.time.tolist()],
+        "room": columns.room.tolist(),
+        "speaker": columns.speaker.tolist(),
+        "link": columns.link.tolist(),
+        "thread": columns.thread.tolist(),
+        "flags": flags.tolist(),
+        "text": [shown_text(text, most) for text in columns.texts],
+        "id": columns.ids,
+        "people": columns.people,
+        "rooms": columns.rooms,
+        "answers": list(zip(answered.tolist(), report.first_answers[answered].tolist(), strict=True)),
+        "waits": list(WAITS),
+    }
+    packed = gzip.compress(json.dumps(value, separators=(",", ":")).encode(), 6, mtime=0)
+    return base64.b64encode(packed).decode()
+
+
+def shown_text(text: str, most: int) -> str:
+    """A text for the script, which shows it as text; not longer than `most`."""
+    return text if len(text) <= most else text[:most] + "…"
+
+
+# -- words
+
+
+def _method(report: Report) -> str:
+    hidden = report.asked_for.get("anonymous")
+    lines = [
+        "A <b>conversation</b> is what belongs together by replies: those that the platform marks, and "
+        "where it marks none, "
+        "those that towhom’s model reads from the chat. A single link that the model "
+        "reads may be wrong, and with it a question that counts as open; what is marked by the platform is "
+        "taken as it is.",
+        "A <b>question</b> is a message that asks something and begins a conversation: it has a question "
+        "mark, or ends as "
+        "questions do in languages that have none, and comes before anybody else has spoken in that "
+        "conversation.",
+        "The <b>first answer</b> is the first message of anybody else in that conversation, helpful or "
+        "not. Bots neither ask "
+        "nor answer.",
+        "A person is a name or an identifier of the log. Who has several names counts several times, "
+        "unless the log says "
+        "that they were renamed.",
+        f"Times are {_zone(report)}.",
+        "Choose any number, bar, ribbon or cell to see the messages that it was counted from.",
+    ]
+    if hidden:
+        lines.append(
+            "<b>Names are hidden</b>: of those who speak, also where texts, rooms and files name them, and "
+            "mail addresses and "
+            "telephone numbers. Names of people who never speak, nicknames, and what people tell about "
+            "themselves are not."
+        )
+    made = [
+        f"{name} {value}"
+        for name, value in report.asked_for.items()
+        if value and name not in ("anonymous", "zone")
+    ]
+    if made:
+        lines.append(
+            f"Shown is only what was asked for: {shown(', '.join(made))}. What is not shown was read all "
+            f"the same."
+        )
+    return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+
+
+def _zone(report: Report) -> str:
+    zone = report.asked_for.get("zone")
+    return f"in the time zone {shown(str(zone))}" if zone else "by the clock of the log"
+
+
+def _span(part: Part) -> str:
+    if part.first is None or part.last is None:
+        return f"{_count(part.messages, 'message')}, without dates"
+    if part.first.date() == part.last.date():
+        return f"{_day(part.first)}"
+    return f"{_day(part.first)} – {_day(part.last)}"
+
+
+def _day(time: datetime) -> str:
+    return f"{time.day} {time:%B} {time.year}"
+
+
+def _when(time: datetime) -> str:
+    return f"{time:%a} {time.day} {time:%b} {time.year}, {time:%H:%M}"
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,113 @@
+"""Names hidden behind others that stay the same: in every report of the same chat, with the same secret."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from towhom.report.columns import Columns
+
+_FIRST = (
+    "Amber", "Ashen", "Azure", "Brisk", "Bronze", "Calm", "Clever", "Copper", "Coral", "Crimson", "Curious",
+    "Dapper", "Dusky", "Eager", "Early", "Ebony", "Fabled", "Fair", "Fleet", "Gentle", "Gilded", "Golden",
+    "Hazel", "Hidden", "Humble", "Indigo", "Ivory", "Jolly", "Keen", "Lively", "Lofty", "Lucid", "Lunar",
+    "Merry", "Mellow", "Misty", "Modest", "Nimble", "Noble", "Ochre", "Olive", "Patient", "Placid", "Plucky",
+    "Proud", "Quick", "Quiet", "Rapid", "Ruby", "Rustic", "Sable", "Scarlet", "Serene", "Silver", "Solar",
+    "Steady", "Sunny", "Swift", "Tawny", "Teal", "Velvet", "Vivid", "Wise", "Zesty",
+)  # fmt: skip
+_SECOND = (
+    "Badger", "Beaver", "Bison", "Bobcat", "Condor", "Crane", "Curlew", "Dingo", "Dolphin", "Dove", "Egret",
+    "Elk", "Falcon", "Ferret", "Finch", "Fox", "Gecko", "Gibbon", "Goose", "Grouse", "Hare", "Heron",
+    "Hornet", "Ibex", "Ibis", "Jackal", "Jay", "Kestrel", "Kiwi", "Koala", "Lark", "Lemur", "Linnet",
+    "Lynx", "Magpie", "Marmot", "Marten", "Mole", "Moose", "Newt", "Ocelot", "Orca", "Oriole",
+    "Osprey", "Otter", "Owl", "Panda", "Petrel", "Pika", "Plover", "Puffin", "Quail", "Raven", "Robin",
+    "Seal", "Shrew", "Siskin", "Stoat", "Swan", "Tapir", "Tern", "Thrush", "Vole", "Wren",
+)  # fmt: skip
+_LEAST = 3
+"""Letters of a part of a name that is hidden by itself."""
+_WORD = re.compile(r"\w+")
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])\+?[0-9](?:[ ()./-]?[0-9]){7,14}(?!\w)")
+"""Mail addresses and telephone numbers."""
+
+
+def hide_names(columns: Columns, *, secret: str = "") -> None:
+    """Put pseudonyms in the place of names: of speakers, in texts, and in the names of rooms and files.
+
+    Mail addresses and telephone numbers become "[hidden]". Names of people who never speak stay, and so does
+    what tells who somebody is in other ways.
+
+    Args:
+        columns: The messages; they are changed.
+        secret: Without it, whoever guesses a name can find its pseudonym.
+    """
+    people = [name for name in columns.people if name.strip()]
+    given = pseudonyms(people, secret=secret)
+    names = _Names(given)
+    columns.texts = [names.hidden(text) for text in columns.texts]
+    columns.rooms = [names.hidden(room, addresses=False) for room in columns.rooms]
+    columns.files = [names.hidden(file, addresses=False) for file in columns.files]
+    columns.ids = [names.hidden(id, addresses=False) for id in columns.ids]
+    columns.people = [given.get(name, name) for name in columns.people]
+
+
+def pseudonyms(names: Iterable[str], *, secret: str = "") -> dict[str, str]:
+    """A pseudonym for each name; two names never share one.
+
+    >>> pseudonyms(["ada", "grace"]) == pseudonyms(["grace", "ada"])
+    True
+    """
+    given: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(set(names)):
+        digest = hashlib.blake2b(name.encode("utf-8", "replace"), key=secret.encode()[:64], digest_size=8)
+        number = int.from_bytes(digest.digest(), "big")
+        plain = f"{_FIRST[number % 64]} {_SECOND[number // 64 % 64]}"
+        free, count = plain, 2
+        while free in taken:
+            free, count = f"{plain} {count}", count + 1
+        taken.add(free)
+        given[name] = free
+    return given
+
+
+class _Names:
+    """Finds names in texts: as a whole in any case, and their parts where they begin with a capital."""
+
+    def __init__(self, given: dict[str, str]) -> None:
+        self._whole: dict[str, list[tuple[str, str]]] = {}
+        self._parts: dict[str, str] = {}
+        for name, pseudonym in given.items():
+            words = _WORD.findall(name)
+            if not words:
+                continue
+            self._whole.setdefault(words[0].casefold(), []).append((name.casefold(), pseudonym))
+            for word in words if len(words) > 1 else ():
+                if len(word) >= _LEAST and word[0].isupper():
+                    self._parts.setdefault(word, pseudonym)
+        for names in self._whole.values():
+            names.sort(key=lambda pair: -len(pair[0]))
+
+    def hidden(self, text: str, *, addresses: bool = True) -> str:
+        """A text with pseudonyms in the place of names; and without addresses and telephone numbers."""
+        if addresses:
+            text = _ADDRESS.sub("[hidden]", text)
+        pieces, end = [], 0
+        folded = text.casefold()
+        same = len(folded) == len(text)
+        for found in _WORD.finditer(text):
+            if found.start() < end:
+                continue
+            word = found[0]
+            for name, pseudonym in self._whole.get(word.casefold(), ()) if same else ():
+                start = found.start() - (len(name) - len(name.lstrip("@#+~&%")))
+                stop = max(start, 0) + len(name)
+                if folded.startswith(name, max(start, 0)) and not folded[stop : stop + 1].isalnum():
+                    pieces += [text[end : max(start, end, 0)], pseudonym]
+                    end = stop
+                    break
+            else:
+                if word in self._parts:
+                    pieces += [text[end : found.start()], self._parts[word]]
+                    end = found.end()
+        return "".join((*pieces, text[end:]))
