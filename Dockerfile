@@ -3,7 +3,7 @@ FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
-RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve]'
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve,postgres]'
 
 FROM python:3.12-slim
 RUN useradd --system --uid 10001 --no-create-home towhom && install -d -o towhom -g towhom -m 700 /data

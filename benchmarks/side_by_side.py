@@ -25,6 +25,7 @@ from towhom.records import circumstances, describe_data, write_record
 
 FIRST, WINDOW = 1000, 50
 _DEEPEST = 20
+_MISTAKES = "mistakes"
 
 
 def answers_of(path: Path) -> dict[str, list[int]]:
@@ -57,6 +58,19 @@ def kind_of(log: LinkedLog, line: int, window: int) -> str:
     return f"answers somebody, {'names them' if line in log.named else 'names nobody'}, {back} back"
 
 
+def mistake_of(log: LinkedLog, line: int, ours: int) -> str:
+    """What a line does, and what a wrong link takes it for."""
+    right, speaker, other = log.links[line], log.lines[line].speaker, log.lines[ours].speaker
+    people = {log.lines[each].speaker for each in right}
+    does = "starts" if line in right else "goes on" if speaker in people else "answers"
+    if ours == line:
+        return f"{does}: taken for a start"
+    if other == speaker:
+        return f"{does}: taken to go on with an own line"
+    whom = "another line of the same person" if other in people else "somebody else"
+    return f"{does}: taken to answer {whom}"
+
+
 def compare(log: LinkedLog, ours: Mapping[int, int], theirs: Mapping[int, int]) -> dict[str, Counter[str]]:
     """By kind of line: how many there are, and how many are right."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
@@ -69,6 +83,8 @@ def compare(log: LinkedLog, ours: Mapping[int, int], theirs: Mapping[int, int]) 
         both = {"model": ours, "chat_model": theirs}
         hits = {name: int(links.get(line, line) in right) for name, links in both.items()}
         kinds = ["links"]
+        if hits["chat_model"] > hits["model"] and log.lines[line].kind in SPOKEN:
+            found[_MISTAKES][mistake_of(log, line, ours.get(line, line))] += 1
         if log.lines[line].kind in SPOKEN:
             kinds.append(kind_of(log, line, window))
         for kind in kinds:
@@ -102,6 +118,9 @@ def main() -> None:
         ours = {placed.line: placed.replies_to[0] for placed in model.threads(log.lines)}
         for kind, count in compare(log, ours, theirs).items():
             total[kind].update(count)
+    mistakes = dict(total.pop(_MISTAKES).most_common())
+    for kind, lines in mistakes.items():
+        print(f"only the chat model is right: {kind:60} {lines:4}")
     result: dict[str, Any] = {
         kind: {
             "lines": count["lines"],
@@ -112,7 +131,9 @@ def main() -> None:
     for kind, row in result.items():
         print(f"{kind:50} {row['lines']:5} {row['model']:6.1f} {row['chat_model']:6.1f}")
     data = describe_data([options.logs, options.answers])
-    write_record(options.record, {**circumstances(), "data": data, "lines": result})
+    write_record(
+        options.record, {**circumstances(), "data": data, "lines": result, "only_chat_model_right": mistakes}
+    )
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ import os
 import stat
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.killed import NEW, OLD, THINGS, found, killed_everywhere, written_in
-from towhom.files import atomic_file, atomic_folder, decompressed
+from towhom.files import DAMAGED, atomic_file, atomic_folder, decompressed
 
 
 class Stop(BaseException):
@@ -255,7 +256,32 @@ def test_a_suffix_decides_nothing(tmp_path: Path) -> None:
         assert unpacked.read() == path.read_bytes()
 
 
-def test_joined_archives_are_read_to_their_end() -> None:
-    both = gzip.compress(b"one\n") + gzip.compress(b"two\n")
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_joined_archives_are_read_to_their_end(pack: Callable[[bytes], bytes]) -> None:
+    both = pack(b"one\n") + pack(b"two\n") + pack(b"") + pack(b"three\n" * 100_000)
     with decompressed(io.BytesIO(both)) as unpacked:
+        assert unpacked.read() == b"one\ntwo\n" + b"three\n" * 100_000
+
+
+def test_xz_with_zeros_between_and_after() -> None:
+    padded = lzma.compress(b"one\n") + bytes(4 * 200_000) + lzma.compress(b"two\n") + bytes(8)
+    with decompressed(io.BytesIO(padded)) as unpacked:
         assert unpacked.read() == b"one\ntwo\n"
+
+
+def test_xz_cut_or_with_rubbish_at_its_end() -> None:
+    packed = lzma.compress(b"one\n" * 1000)
+    for wrong in (packed[:-5], packed[:20], packed + b"rubbish"):
+        with decompressed(io.BytesIO(wrong)) as unpacked, pytest.raises(DAMAGED):
+            unpacked.read()
+
+
+def test_xz_that_asks_for_too_much_memory() -> None:
+    """A dictionary of more than a gigabyte, which no chat needs."""
+    packed = bytearray(lzma.compress(b"one\n", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]))
+    where = packed.index(b"\x21\x01", 12) + 2  # the filter, the length of its settings, the dictionary
+    packed[where] = 39  # 3 GB
+    size = (packed[12] + 1) * 4
+    packed[12 + size - 4 : 12 + size] = zlib.crc32(packed[12 : 12 + size - 4]).to_bytes(4, "little")
+    with decompressed(io.BytesIO(bytes(packed))) as unpacked, pytest.raises(DAMAGED, match="limit"):
+        unpacked.read()

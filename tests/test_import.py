@@ -10,7 +10,10 @@ import pytest
 
 import towhom
 
-HEAVY = {"torch", "gensim", "pyarrow", "rich", "click", "numpy", "ijson", "asyncio", "multiprocessing"}
+HEAVY = {
+    "torch", "gensim", "pyarrow", "psycopg", "rich", "click", "numpy", "ijson", "asyncio", "multiprocessing",
+    "dask", "distributed", "fsspec", "nats",
+}  # fmt: skip
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -51,14 +54,17 @@ def test_help_loads_no_command() -> None:
 
 @pytest.mark.parametrize("module", ["towhom.corpus", "towhom.cli.corpus"])
 def test_a_corpus_needs_no_extra(module: str) -> None:
-    assert not {"torch", "gensim", "pyarrow", "pandas"} & loaded_by(f"import {module}")
+    assert not {"torch", "gensim", "pyarrow", "pandas", "distributed", "fsspec"} & loaded_by(
+        f"import {module}"
+    )
 
 
 def test_public_names() -> None:
     public = {
         name for name, value in vars(towhom).items() if not name.startswith("_") and not _is_module(value)
     }
-    assert public | {"__version__"} == set(towhom.__all__)
+    assert public | {"Gate", "__version__"} == set(towhom.__all__)
+    assert towhom.Gate.__name__ == "Gate"
     assert len(set(towhom.__all__)) == len(towhom.__all__)
 
 

@@ -12,7 +12,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = ("README.md", "docs/bot.md", "docs/live.md", "docs/threads.md")
+PAGES = (
+    "README.md",
+    "docs/bank.md",
+    "docs/bots/README.md",
+    "docs/bots/gate.md",
+    "docs/bots/called.md",
+    "docs/bots/autogen.md",
+    "docs/bots/rooms.md",
+    "docs/live.md",
+    "docs/threads.md",
+)
 """Their Python needs nothing but what is on the page."""
 
 _END = "-- end of a block --"

@@ -1,8 +1,8 @@
 """Runs tests with the oldest and with the newest versions of every dependency that pyproject.toml allows.
 
-`make compat` does it for the core and the extras `export`, `serve` and `vectors`; `--extras all` runs all
-tests, with torch, which takes gigabytes. Each of the two has a virtual environment of its own. Lower bounds
-are installed as they stand, so each must be a version that was published.
+`make compat` does it for the core and the extras `bank`, `cluster`, `export`, `mcp`, `nats`, `postgres`,
+`serve` and `vectors`; `--extras all` runs all tests, with torch, which takes gigabytes. Each of the two has a
+virtual environment of its own. Lower bounds are installed as they stand, so each must have been published.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-USUAL = ("export", "serve", "vectors")
+USUAL = ("bank", "cluster", "export", "mcp", "nats", "postgres", "serve", "vectors")
 TOOLS = ("hypothesis", "httpx", "nltk", "pytest", "schemathesis")
 """What the tests need, of the group `dev`: users do not install it."""
 TESTS = {
@@ -35,11 +35,20 @@ TESTS = {
         "tests/cli/test_select.py",
         "tests/cli/test_threads.py",
         "tests/cli/test_who.py",
+        "tests/report",
         "tests/test_bundled.py",
         "tests/test_files.py",
     ),
-    "export": ("tests/corpus/test_export.py",),
+    "bank": ("tests/bank",),
+    "cluster": ("tests/batch",),
+    "export": ("tests/corpus/test_export.py", "tests/readers/test_table.py", "tests/test_frames.py"),
+    "mcp": ("tests/mcp",),
+    "nats": ("tests/follow",),
     "serve": ("tests/serve",),
+    "irc": ("tests/rooms/test_irc.py",),
+    "matrix": ("tests/rooms/test_matrix.py",),
+    "xmpp": ("tests/rooms/test_xmpp.py",),
+    "rooms": ("tests/rooms/test_adapters.py",),
     "vectors": ("tests/cli/test_vectors.py",),
     "all": ("tests",),
 }
@@ -79,8 +88,10 @@ def at_lower_bound(requirement: str) -> str:
 
     >>> at_lower_bound("numpy>=1.26,<3")
     'numpy==1.26'
+    >>> at_lower_bound("psycopg[binary]>=3.2.2,<4")
+    'psycopg==3.2.2'
     """
-    match = re.fullmatch(r"([\w.-]+)>=([\w.]+),<[\w.]+", requirement)
+    match = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\w.]+),<[\w.]+", requirement)
     if match is None:
         raise SystemExit(f"pyproject.toml: {requirement} has no lower and upper bound")
     return f"{match[1]}=={match[2]}"

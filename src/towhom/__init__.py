@@ -1,8 +1,23 @@
 """towhom: who says what to whom, in conversations with many speakers."""
 
-from towhom.chat import Conversation, Kind, Message
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from towhom.chat import Conversation, Kind, Message, Presence
+from towhom.frames import frame
 from towhom.loading import load
 from towhom.readers import read_conversations as read
 from towhom.version import __version__
 
-__all__ = ["Conversation", "Kind", "Message", "__version__", "load", "read"]
+if _TYPE_CHECKING:
+    from towhom.bots import Gate
+
+__all__ = ["Conversation", "Gate", "Kind", "Message", "Presence", "__version__", "frame", "load", "read"]
+
+
+def __getattr__(name: str) -> object:
+    """`towhom.Gate`, which is loaded when it is asked for: `import towhom` needs no NumPy."""
+    if name == "Gate":
+        from towhom.bots import Gate
+
+        return Gate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

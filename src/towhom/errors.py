@@ -33,6 +33,10 @@ class CorpusError(TowhomError):
     """A corpus that cannot be built or opened."""
 
 
+class BankError(TowhomError):
+    """A response bank that cannot be built, opened or asked."""
+
+
 class VectorsError(TowhomError):
     """A file of word vectors that cannot be read, or does not fit."""
 
@@ -55,3 +59,7 @@ class TrainingError(TowhomError):
 
 class MissingExtraError(TowhomError):
     """A part of towhom was used whose packages are not installed; the message has the command."""
+
+
+class RoomError(TowhomError):
+    """Rooms of a chat server that cannot be followed or spoken to."""

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from errno import EDQUOT, EFBIG, EINVAL, ENOSPC, ENOSYS, ENOTDIR, ENOTSUP, EPERM
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -22,11 +23,8 @@ DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zipfile.BadZi
 """What a truncated or damaged archive raises while it is read."""
 
 _BUFFER = 1 << 18
-_MAGIC: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"BZh": bz2.open,
-}
+_XZ_MEMORY = 256 << 20
+"""Bytes that unpacking may take. `xz -9` asks for 65 MB; an archive can ask for 4 GB."""
 _ASIDE = "-old"
 """Ends the name of a folder that is being replaced, for a moment."""
 _NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
@@ -39,11 +37,56 @@ def decompressed(stream: BinaryIO) -> BinaryIO:
     """The stream's content, unpacked if it is gzip, xz or bzip2. The first bytes decide, not the name."""
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, _BUFFER)  # type: ignore[type-var]
     start = buffered.peek(8)[:8]
-    for magic, opener in _MAGIC.items():
+    for magic, unpacked in _MAGIC.items():
         if start.startswith(magic):
             # Around the unpacking, a buffer of our own: iterating over its lines runs in C.
-            return _Unpacked(opener(buffered, "rb"), buffered)
+            return _Unpacked(unpacked(buffered), buffered)
     return buffered
+
+
+class _Xz(io.RawIOBase):
+    """The content of xz streams, one after the other, with a limit to the memory: `lzma.open` has none."""
+
+    def __init__(self, archive: BinaryIO) -> None:
+        self._archive = archive
+        self._stream = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any, /) -> int:
+        content = b""
+        while not content:
+            packed = b""
+            if self._stream.eof:
+                packed = self._next_stream()
+                if not packed:
+                    return 0
+                self._stream = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+            elif self._stream.needs_input:
+                packed = self._archive.read(_BUFFER)
+                if not packed:
+                    raise EOFError("it ends before its content does")
+            content = self._stream.decompress(packed, len(into))
+        into[: len(content)] = content
+        return len(content)
+
+    def _next_stream(self) -> bytes:
+        """What follows after a stream; zeros may stand between."""
+        packed = self._stream.unused_data.lstrip(b"\0")
+        while not packed:
+            more = self._archive.read(_BUFFER)
+            if not more:
+                break
+            packed = more.lstrip(b"\0")
+        return packed
+
+
+_MAGIC: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": partial(gzip.open, mode="rb"),
+    b"\xfd7zXZ\x00": _Xz,
+    b"BZh": partial(bz2.open, mode="rb"),
+}
 
 
 class _Unpacked(io.BufferedReader):

@@ -18,10 +18,16 @@ from tests.cli.conftest import CHAT, Run, command, run_apart
 from tests.readers.exports import zipped
 from towhom.readers import READERS
 
+
+def _said(line: int, **others: str) -> dict[str, Any]:
+    where = {"id": f"chat.txt:{line}", "room": "chat", "day": "2024-05-31", "file": "chat.txt"}
+    return {**where, **others}
+
+
 SAID = [
-    {"speaker": "ada", "text": "is the kettle on?", "time": "2024-05-31T10:00:00"},
-    {"speaker": "bob", "text": "since noon", "addressee": "ada", "time": "2024-05-31T10:01:00"},
-    {"speaker": "cyd", "text": "who paid for it?", "addressee": "bob", "time": "2024-05-31T10:02:00"},
+    _said(2, speaker="ada", text="is the kettle on?", time="2024-05-31T10:00:00"),
+    _said(3, speaker="bob", text="since noon", addressee="ada", time="2024-05-31T10:01:00"),
+    _said(5, speaker="cyd", text="who paid for it?", addressee="bob", time="2024-05-31T10:02:00"),
 ]
 
 
@@ -32,7 +38,7 @@ def values(lines: str) -> list[dict[str, Any]]:
 def test_text(run: Run, chat: Path) -> None:
     result = run("read", chat)
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert lines[0].startswith("chat.txt 20240531 ")
+    assert lines[0].startswith("chat ")
     assert lines[1:] == [
         "10:00 ada is the kettle on?",
         "10:01 bob → ada since noon",
@@ -49,7 +55,8 @@ def test_what_is_written_can_be_read(run: Run, chat: Path, tmp_path: Path) -> No
     out = tmp_path / "new" / "chat.jsonl"
     assert run("read", chat, "--out", out).stdout == ""
     assert values(out.read_text()) == SAID
-    assert values(run("read", out, "--json").stdout) == SAID
+    again = values(run("read", out, "--json").stdout)
+    assert again == [{**each, "file": "chat.jsonl"} for each in SAID]
 
 
 def test_a_failure_leaves_no_file(run: Run, chat: Path, tmp_path: Path) -> None:
@@ -134,7 +141,7 @@ class TestPipes:
 
 
 def test_a_packed_log(run: Run, tmp_path: Path) -> None:
-    packed = tmp_path / "chat"
+    packed = tmp_path / "chat.txt"
     packed.write_bytes(gzip.compress(CHAT.encode()))
     assert values(run("read", packed, "--json").stdout) == SAID
 
@@ -180,3 +187,31 @@ def test_a_log_without_messages_is_said_and_nothing_is_overwritten(run: Run, tmp
         assert f"Error: {log}: no message was found in it" in result.stderr
         assert "2 system lines" in result.stderr
     assert out.read_text() == "precious\n"
+
+
+class TestTold:
+    """What the user says of a format that is not known."""
+
+    def test_columns(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "chat.csv"
+        path.write_text("wer,was\nada,hi\nbob,ada: ho\n")
+        failed = run("read", path, code=1)
+        assert "name its columns (--columns speaker=NAME,text=NAME)" in failed.stderr
+        lines = run("read", path, "--columns", "speaker=wer,text=was", "--json").stdout.splitlines()
+        assert json.loads(lines[1]).items() >= {"speaker": "bob", "text": "ho", "addressee": "ada"}.items()
+        assert (
+            "is for the format table"
+            in run("read", path, "--columns", "x=y", "--format", "irc", code=2).stderr
+        )
+
+    def test_patterns(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "chat.txt"
+        path.write_text("10:00 ~ ada ~ hi, bob\n10:01 ~ bob ~ hello, ada\n10:03 ~ ada ~ what is it?\n")
+        induced = run("read", path, "--json")
+        assert "assumed" in induced.stderr
+        assert "sure): {time} ~ {speaker} ~ {text}; its times are written as clock" in " ".join(
+            induced.stderr.split()
+        )
+        told = run("read", path, "--json", "--pattern", "{time} ~ {speaker} ~ {text}")
+        assert told.stdout == induced.stdout
+        assert "assumed" not in told.stderr

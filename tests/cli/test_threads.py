@@ -37,18 +37,24 @@ def records(run: Run, *arguments: str | Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run("threads", *arguments, "--json").stdout.splitlines()]
 
 
+def lines(records: list[dict[str, Any]], field: str) -> list[int]:
+    """The lines of what a field refers to."""
+    return [int(each[field].rpartition(":")[2]) for each in records]
+
+
 class TestJson:
     def test_every_line_of_the_file_has_a_record(self, run: Run, log: Path) -> None:
         assert [each["line"] for each in records(run, log)] == list(range(7))
 
-    def test_links_and_threads_are_lines(self, run: Run, log: Path) -> None:
+    def test_links_and_threads_are_ids(self, run: Run, log: Path) -> None:
         found = records(run, log)
-        assert [each["replies_to"] for each in found] == [[0], [1], [2], [1], [2], [3], [5]]
-        assert [each["thread"] for each in found] == [0, 1, 2, 1, 2, 1, 1]
+        assert [each["id"] for each in found] == [f"2024-05-31.txt:{line}" for line in range(1, 8)]
+        assert lines(found, "replies_to") == [1, 2, 3, 2, 3, 4, 6]
+        assert lines(found, "thread") == [1, 2, 3, 2, 3, 2, 2]
 
     def test_a_system_line_is_alone_and_sure(self, run: Run, log: Path) -> None:
         first = records(run, log)[0]
-        assert (first["kind"], first["replies_to"], first["probability"]) == ("system", [0], 1.0)
+        assert (first["kind"], first["replies_to"], first["probability"]) == ("system", first["id"], 1.0)
 
     def test_texts_are_as_written(self, run: Run, log: Path) -> None:
         assert records(run, log)[3]["text"] == "ada: vinegar, then rinse it twice"
@@ -59,7 +65,8 @@ class TestJson:
         found = records(run, log.parent)
         names = [str(path.relative_to(log.parents[1])) for path in (log, other)]
         assert [each["file"] for each in found] == [each for each in names for _ in range(7)]
-        assert [each["thread"] for each in found[:7]] == [each["thread"] for each in found[7:]]
+        assert len({each["id"] for each in found}) == 14
+        assert {each["room"] for each in found} == {log.parent.name}
 
     def test_an_answer_that_the_platform_marks(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "chat.jsonl"
@@ -70,7 +77,7 @@ class TestJson:
         ]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         last = records(run, path)[-1]
-        assert (last["replies_to"], last["probability"]) == ([0], 1.0)
+        assert (last["id"], last["replies_to"], last["probability"]) == ("c", "a", 1.0)
 
     def test_names_edits_and_deletions(self, run: Run, tmp_path: Path) -> None:
         """Changes have records of their own, and are not shown to people."""
@@ -83,7 +90,9 @@ class TestJson:
         ]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         found = records(run, path)
-        assert [each["replies_to"] for each in found] == [[0], [0], [2], [3]]
+        assert [each["id"] for each in found] == ["1", "2", "chat.jsonl:3", "chat.jsonl:4"]
+        assert [each["replies_to"] for each in found[:2]] == ["1", "1"]
+        assert [each["changes"] for each in found] == [None, None, "1", "2"]
         assert [(each["speaker"], each["name"]) for each in found[:2]] == [("17", "Ada"), ("23", "Bob")]
         shown = [line.split() for line in run("threads", path).stdout.splitlines()]
         assert shown == [["▌1", "Ada", "lunch?"], ["▌1", "Bob", "↩", "Ada", "yes"]]
@@ -92,7 +101,7 @@ class TestJson:
 class TestOtherFormats:
     def test_csv(self, run: Run, log: Path) -> None:
         rows = list(csv.DictReader(io.StringIO(run("threads", log, "--csv").stdout)))
-        assert [row["replies_to"] for row in rows] == ["0", "1", "2", "1", "2", "3", "5"]
+        assert lines(rows, "replies_to") == [1, 2, 3, 2, 3, 4, 6]
         assert rows[6]["text"] == "ada: half a cup of vinegar"
 
     def test_text_leaves_system_lines_out(self, run: Run, log: Path) -> None:
@@ -113,6 +122,11 @@ class TestOtherFormats:
         assert page.startswith("<!doctype html>")
         assert "descale the kettle" in page
 
+    def test_a_page_of_several_days(self, run: Run, log: Path) -> None:
+        log.with_name("2024-06-01.txt").write_text(LOG, "utf-8")
+        page = run("threads", log.parent, "--html").stdout
+        assert page.count("does anybody know how to descale the kettle?</span>") == 2
+
     def test_a_thread_in_slack(self, run: Run, tmp_path: Path) -> None:
         day = [
             slack_message("1717142400.000000", "U1", "is the kettle on?"),
@@ -120,7 +134,7 @@ class TestOtherFormats:
             slack_message("1717142402.000000", "U3", "it is", thread_ts="1717142400.000000"),
         ]
         found = records(run, write(tmp_path / "export", slack({"general/2024-05-31": day})))
-        assert [each["thread"] for each in found][::2] == [found[0]["line"]] * 2
+        assert [each["thread"] for each in found][::2] == ["1717142400.000000"] * 2
         assert found[2]["probability"] == 1.0
 
 
@@ -141,8 +155,8 @@ class TestStandardInput:
             process.stdin.write("[10:01] <ada> grace: thanks\n")
             process.stdin.close()
             rest = [json.loads(line) for line in process.stdout]
-        assert first["thread"] == 0
-        assert [each["replies_to"] for each in rest] == [[0], [1]]
+        assert first["thread"] == first["id"]
+        assert [each["replies_to"] for each in rest] == [first["id"], rest[0]["id"]]
 
 
 class TestErrors:
@@ -170,10 +184,6 @@ class TestErrors:
             (tmp_path / "model" / name).write_text('{"format": "towhom-model"}')
         said = run("threads", log, "--model", tmp_path / "model", code=1).stderr
         assert "this is not the configuration of a Crosstalk model" in said
-
-    def test_a_page_of_several_logs(self, run: Run, log: Path) -> None:
-        log.with_name("2024-06-01.txt").write_text(LOG, "utf-8")
-        assert "a page shows one log" in run("threads", log.parent, "--html", code=2).stderr
 
 
 @pytest.mark.parametrize("command", ["threads", "who"])

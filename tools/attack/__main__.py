@@ -28,6 +28,7 @@ ATTACKS: dict[str, Attack] = {
     "slow bodies": server.slow_bodies,
     "malformed HTTP": server.malformed,
     "hostile JSON": server.hostile_json,
+    "hostile files": server.hostile_files,
     "database lost": server.database_lost,
     "full disk, server": server.full_disk,
 }

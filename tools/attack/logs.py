@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
-from tests.readers.exports import LONG, write
+from tests.readers.exports import write
 from tests.readers.hostile import assert_survives
 from tests.readers.hostile import damaged as damaged_files
+from tests.readers.long import LONG
 
 import towhom
 from tools.attack.attack import Try

@@ -16,7 +16,9 @@ from random import Random
 from typing import Any
 
 from tests.live.damage import VALUES
-from tests.readers.hostile import cut, flipped, littered, nested, numbered, places, repeated
+from tests.readers.exports import zipped
+from tests.readers.hostile import cut, damaged, flipped, littered, nested, numbered, places, repeated
+from tests.readers.long import LONG
 from tests.serve.conftest import CHAT, Server, answer, error, message, said, texts, wait_for
 from tests.serve.load import Load
 from tests.serve.sockets import HEAD, connected, error_of, half_open, told
@@ -26,6 +28,13 @@ from tools.attack.attack import Try
 _PATIENCE = 60
 _HEALTHY = {"status": "alive"}
 _TURNS = [message(f"p{number % 3}", f"number {number}") for number in range(6)]
+_TELEGRAM = {
+    "message_id": 7,
+    "date": 1772442000,
+    "text": "is it up?",
+    "chat": {"id": -5, "type": "group"},
+    "from": {"id": 17, "first_name": "Ada"},
+}
 _REQUESTS: tuple[tuple[str, str, Any], ...] = (
     (
         "POST",
@@ -35,10 +44,14 @@ _REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/v1/addressees", {"requests": [{"messages": CHAT[:2]}, {"messages": CHAT[2:]}]}),
     ("POST", "/v1/select", {"messages": CHAT, "responder": "wren", "candidates": ["yes", "no"], "top": 3}),
     ("POST", "/v1/threads", {"messages": CHAT}),
-    ("POST", "/v1/threads", {"log": "[10:00] <ada> is it merged?\n"}),
-    ("POST", "/v1/read", {"log": "[10:00] <ada> hi\n", "name": "2024-05-31.txt"}),
     ("POST", "/v1/channels/json/messages", {"messages": [{**CHAT[0], "id": 1}, {**CHAT[2], "reply_to": 1}]}),
     ("PUT", "/v1/channels/json/messages", {"messages": [{**CHAT[0], "id": 1, "kind": "edit"}]}),
+    (
+        "POST",
+        "/v1/gate",
+        {"bot": {"id": "B1"}, "room": "json", "message": {**CHAT[0], "id": 9}, "max_tokens": 50},
+    ),
+    ("POST", "/v1/gate", {"bot": {"id": 4711}, "event": {"update_id": 1, "message": _TELEGRAM}}),
     ("PUT", "/v1/channels/json/people", {"people": [{"id": "B1", "name": "Robo", "bot": True}]}),
     ("POST", "/v1/channels/json/select", {"responder": "noor", "candidates": ["a broadcom"]}),
 )
@@ -216,6 +229,35 @@ def hostile_json(folder: Path) -> Iterator[Try]:
             return 1
 
         yield attempt
+
+
+@contextmanager
+def hostile_files(folder: Path) -> Iterator[Try]:
+    """Damaged exports, sent as files: a stream that ends as it should, or a sentence; nothing is left."""
+    made = [build(12) for _, build in LONG.values()]
+    spool = folder / "spool"
+    spool.mkdir(parents=True)
+    os.environ["TMPDIR"] = str(spool)
+    try:
+        with _server(folder) as server:
+
+            def attempt(random: Random) -> int:
+                files = damaged(random.choice(made), random)
+                log = next(iter(files.values())) if len(files) == 1 else zipped(files)
+                headers = {"Content-Type": "application/octet-stream"}
+                response = server.client.post("/v1/logs", content=log, headers=headers)
+                if response.status_code == 200:
+                    last = json.loads(response.text.splitlines()[-1])
+                    assert last["type"] == "complete" or last["error"]["code"] == "unreadable-log", last
+                else:
+                    error(response, 422, "unreadable-log", "body")
+                wait_for(lambda: not any(spool.iterdir()), _PATIENCE)
+                _others_are_answered(server)
+                return 1
+
+            yield attempt
+    finally:
+        del os.environ["TMPDIR"]
 
 
 def _spoiled(value: Any, random: Random) -> bytes:

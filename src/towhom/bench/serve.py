@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from http.client import HTTPConnection
 from itertools import count, cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,10 @@ import numpy as np
 from towhom.chat import Message
 from towhom.errors import TowhomError
 
-_BEFORE = 5
-"""Messages of a channel before the clock starts."""
+_BEFORE = 100
+"""Messages of a channel before the clock starts: as many as are compared with the next."""
 _CANDIDATES = 10
-_FULL, _LONG = 20, 64
+_FULL, _LONG = 20, 200
 """Channels, and their messages, by which the memory of one is measured that remembers all it can."""
 _TOLD = re.compile(r"towhom serves at http://(\S+):(\d+)/")
 
@@ -55,29 +56,33 @@ def bench_serve(
     flags += [] if model is None else ["--model", str(model)]
     flags += [] if workers is None else ["--workers", str(workers)]
     with _server(flags) as (process, connect):
-        observe, select = _observe(messages, channels), _select(messages, channels)
+        asked = {"observe": _observe(messages, channels), "select": _select(messages, channels)}
         _fill(connect, messages, range(channels), _BEFORE, clients)
         workers_used = _children(process)[:-1]  # the last is for questions
-        result: dict[str, Any] = {
+        alone = {name: _measure(connect, ask, 1, seconds) for name, ask in asked.items()}
+        before = _computed(process, workers_used)
+        busy = _measure(connect, asked["observe"], clients, seconds)
+        after = _computed(process, workers_used)
+        half = busy["requests_per_second"] / 2
+        result = {
             "channels": channels,
             "messages_of_a_channel_before": _BEFORE,
             "candidates": _CANDIDATES,
             "workers": len(workers_used),
-            "observe": _measure(connect, observe, 1, seconds),
-            "select": _measure(connect, select, 1, seconds),
+            **alone,
             "clients": clients,
-            "observe_with_clients": _measure(connect, observe, clients, seconds),
-            "select_with_clients": _measure(connect, select, clients, seconds),
-            "observe_at_half_load": {},
+            "observe_with_clients": busy,
+            "computing_ms_of_a_message": {
+                name: round((after[name] - before[name]) * 1000 / busy["requests"], 3) for name in after
+            },
+            "observe_at_half_load": _measure(connect, asked["observe"], clients, seconds, half),
+            "select_with_clients": _measure(connect, asked["select"], clients, seconds),
             "megabytes": {"server": _megabytes(process), "workers": [*map(_megabytes, workers_used)]},
         }
-        half = result["observe_with_clients"]["requests_per_second"] / 2
-        result["observe_at_half_load"] = _measure(connect, observe, clients, seconds, half)
-        before = sum(map(_megabytes, workers_used))
+        small = sum(map(_megabytes, workers_used))
         _fill(connect, messages, range(channels, channels + _FULL), _LONG, clients)
-        grown = sum(map(_megabytes, workers_used)) - before
-        result["kilobytes_of_a_full_channel"] = round(grown * 1000 / _FULL)
-        return result
+        grown = sum(map(_megabytes, workers_used)) - small
+        return {**result, "kilobytes_of_a_full_channel": round(grown * 1000 / _FULL)}
 
 
 @contextmanager
@@ -210,6 +215,21 @@ def _children(process: int) -> list[int]:
     """The worker processes, where the system tells."""
     path = Path(f"/proc/{process}/task/{process}/children")
     return [int(child) for child in path.read_text().split()] if path.exists() else []
+
+
+def _computed(server: int, workers: Sequence[int]) -> dict[str, float]:
+    """Seconds that each has computed so far; the clients are this process."""
+    of_workers = sum(map(_processor_time, workers))
+    return {"clients": process_time(), "server": _processor_time(server), "workers": of_workers}
+
+
+def _processor_time(process: int) -> float:
+    """Seconds that a process has computed, where the system tells; otherwise 0."""
+    path = Path(f"/proc/{process}/stat")
+    if not path.exists():
+        return 0.0
+    user, system = path.read_text().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _megabytes(process: int) -> float:

@@ -118,12 +118,12 @@ def threads(model: Path | None, log: str | None, messages: int, out: Path | None
 @_log_option
 @click.option("--channels", type=click.IntRange(1), default=1000, show_default=True, help="Channels at once.")
 @click.option(
-    "--clients", type=click.IntRange(1), default=16, show_default=True, help="Clients that ask at once."
+    "--clients", type=click.IntRange(1), default=64, show_default=True, help="Clients that ask at once."
 )
 @click.option(
     "--seconds", type=click.FloatRange(0), default=10.0, show_default=True, help="For each of five figures."
 )
-@click.option("--workers", type=click.IntRange(1), help="Processes of the server.  [default: one a core]")
+@click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core, less one]")
 @record_option
 def serve(
     model: Path | None,

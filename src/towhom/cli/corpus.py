@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
 import click
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from towhom.chat import Kind
-from towhom.cli.options import FOLDER, LOGS, echo_json, kept_kinds, model_option, reading_options, show_report
+from towhom.cli.options import (
+    FOLDER,
+    LOGS,
+    cluster_option,
+    echo_json,
+    kept_kinds,
+    model_option,
+    progress_bar,
+    reading_options,
+    show_report,
+)
 from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Names, Split, SplitBy, build_corpus
 from towhom.corpus import build as building
@@ -73,6 +80,7 @@ def corpus() -> None:
 @click.option(
     "--workers", default=1, show_default=True, help="Processes; the corpus is the same for any number."
 )
+@cluster_option
 @click.option("--force", is_flag=True, help="Replace a corpus of other logs or settings.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def build(
@@ -87,6 +95,7 @@ def build(
     follow_renames: bool,
     keep: tuple[str, ...],
     workers: int,
+    cluster: str | None,
     force: bool,
     quiet: bool,
     **settings: Any,
@@ -108,7 +117,7 @@ def build(
     console = Terminal(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
     before = _hash(out)
     start = perf_counter()
-    with _progress(console) as (bar, task):
+    with progress_bar(console) as (bar, task):
 
         def show(done: building.Progress) -> None:
             speed = done.messages / max(perf_counter() - start, 1e-9)
@@ -129,6 +138,7 @@ def build(
                     test_share=settings["test_share"],
                 ),
                 workers=workers,
+                cluster=cluster,
                 replace=force,
                 progress=show,
             )
@@ -138,19 +148,6 @@ def build(
         console.print(f"{escape(str(out))} is up to date.")
         return
     _show_built(built, console, perf_counter() - start)
-
-
-@contextmanager
-def _progress(console: Terminal) -> Iterator[tuple[Progress, TaskID]]:
-    """A bar for people; nothing where nobody watches."""
-    columns = (
-        BarColumn(30),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[counts]}"),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield bar, bar.add_task("", total=1.0, counts="")
 
 
 def _hash(folder: Path) -> str | None:
@@ -224,10 +221,18 @@ def export(folder: Path, out: Path) -> None:
 @click.option(
     "--workers", default=1, show_default=True, help="Processes; the file is the same for any number."
 )
+@cluster_option
 @click.option("--force", is_flag=True, help="Replace a file that is there already.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def disentangle(
-    folder: Path, out: Path, model: Path | None, least: int, workers: int, force: bool, quiet: bool
+    folder: Path,
+    out: Path,
+    model: Path | None,
+    least: int,
+    workers: int,
+    cluster: str | None,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Pull the conversations of CORPUS apart, and write them to the file OUT as JSON lines.
 
@@ -239,7 +244,7 @@ def disentangle(
     opened = Corpus(folder)
     total, start = len(opened.messages.speaker), perf_counter()
     console = Terminal(stderr=True, highlight=False, soft_wrap=True, quiet=quiet)
-    with _progress(console) as (bar, task):
+    with progress_bar(console) as (bar, task):
 
         def show(done: Done) -> None:
             speed = done.messages / max(perf_counter() - start, 1e-9)
@@ -249,7 +254,10 @@ def disentangle(
             bar.update(task, completed=done.messages / max(total, 1), counts=counts)
 
         try:
-            done = run(opened, out, model=model, workers=workers, least=least, replace=force, progress=show)
+            done = run(
+                opened, out, model=model, workers=workers, cluster=cluster, least=least, replace=force,
+                progress=show,
+            )  # fmt: skip
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
     console.print(

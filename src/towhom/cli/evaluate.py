@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from towhom.cli.options import FOLDER, echo_json, named_model, record_option
+from towhom.cli.options import FOLDER, cluster_option, echo_json, named_model, record_option
 from towhom.cli.terminal import Terminal
+from towhom.clusters import Pool, open_pool
 from towhom.corpus import Corpus, Split, build_corpus
 from towhom.crosstalk.folder import holds_crosstalk
 from towhom.errors import CorpusError
 from towhom.evaluation.evaluator import evaluate as run
-from towhom.evaluation.evaluator import summary
+from towhom.evaluation.evaluator import samples_to_measure, stretches, summary, together
 from towhom.evaluation.metrics import METRICS, Outcomes
 from towhom.evaluation.significance import compare
 from towhom.evaluation.summary import describe
@@ -61,6 +62,7 @@ _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
 )
 @click.option("--figures", type=FOLDER, help="Write figures of the addressee task to this folder.")
 @record_option
+@cluster_option
 @click.option("--json", "as_json", is_flag=True, help="For machines, with the breakdowns.")
 def evaluate(
     system: str,
@@ -72,6 +74,7 @@ def evaluate(
     task: str,
     figures: Path | None,
     out: Path | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Measure MODEL: a folder that `towhom train` made, or `default`, the model that comes with towhom.
@@ -84,6 +87,7 @@ def evaluate(
     """
     if task != "selection":
         given = {"--context": context, "--candidates": candidates, "--rule": rule, "--against": against}
+        given["--cluster"] = cluster
         if unused := [name for name, value in given.items() if value is not None]:
             raise click.UsageError(f"the task {task} has no use for {', '.join(unused)}")
     if task == "addressee":
@@ -103,8 +107,10 @@ def evaluate(
     with open_data(data) as (corpus, split):
         sizes = sorted(corpus.samples.candidates)
         chosen = candidates or (2 if 2 in sizes else sizes[0] if sizes else 2)
-        outcomes = _measure(system, corpus, split, context, chosen, rule)
-        other = _measure(against, corpus, split, context, chosen, rule) if against else None
+        with open_pool(cluster) as pool:
+            asked = corpus.folder.absolute(), split, context, chosen, rule
+            outcomes = _measure_all(pool, corpus, system, *asked)
+            other = _measure_all(pool, corpus, against, *asked) if against else None
     result = {**describe(outcomes), "candidates": chosen}
     if other is not None:
         result["against"] = {**summary(other), "model": against, "comparison": _comparison(outcomes, other)}
@@ -139,8 +145,39 @@ def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
             yield corpus, None
 
 
+def _measure_all(
+    pool: Pool,
+    corpus: Corpus,
+    system: str,
+    folder: Path,
+    split: Split | None,
+    context: int | None,
+    candidates: int,
+    rule: str | None,
+) -> Outcomes:
+    """What a system does with all samples: here in one go, on a cluster in stretches."""
+    if not pool.processes:
+        return _measure(system, corpus, split, context, candidates, rule)
+    name = str(Path(system).absolute()) if Path(system).exists() else system
+    parts = [
+        pool.executor.submit(_measure_stretch, name, folder, split, context, candidates, rule, stretch)
+        for stretch in stretches(len(samples_to_measure(corpus, split, candidates)))
+    ]
+    return together([part.result() for part in parts])
+
+
+def _measure_stretch(system: str, folder: Path, *asked: Any) -> Outcomes:
+    return _measure(system, Corpus(folder), *asked)
+
+
 def _measure(
-    system: str, corpus: Corpus, split: Split | None, context: int | None, candidates: int, rule: str | None
+    system: str,
+    corpus: Corpus,
+    split: Split | None,
+    context: int | None,
+    candidates: int,
+    rule: str | None,
+    stretch: slice = slice(None),
 ) -> Outcomes:
     selector, trained_context, words = load_system(system, corpus)
     return run(
@@ -151,6 +188,7 @@ def _measure(
         candidates=candidates,
         rule=Rule(rule) if rule else None,
         words=words,
+        stretch=stretch,
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from towhom import load
 from towhom.chat import Kind
@@ -19,7 +21,7 @@ from towhom.cli.terminal import Terminal
 from towhom.errors import TowhomError
 from towhom.files import atomic_file
 from towhom.readers import READERS, Report
-from towhom.visible import visible
+from towhom.readers.filters import Filter
 
 if TYPE_CHECKING:
     from towhom.live import Model
@@ -52,7 +54,9 @@ def named_model(name: str, others: Iterable[str]) -> Model:
     return load(None if name == DEFAULT_MODEL else name)
 
 
-def _all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one."""
+
     def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
@@ -61,15 +65,51 @@ def _all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorate
 
 
-log_options = _all_of(
+def _keep(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Remember what `--columns` or `--pattern` says, for `_with_options`."""
+    if value is not None:
+        context.meta[f"towhom.{option.name}"] = value
+
+
+def _with_options(context: click.Context, _: click.Parameter, format: str | None) -> str | None:
+    """The format with what `--columns` or `--pattern` says of it, as `towhom.readers` takes it."""
+    for option, name in (("columns", "table"), ("pattern", "pattern")):
+        told = context.meta.get(f"towhom.{option}")
+        if told is not None:
+            if format not in (None, name) and not (format or "").startswith(f"{name}:"):
+                raise click.UsageError(f"--{option} is for the format {name}, not for {format}")
+            format = f"{name}:{told}"
+    return format
+
+
+log_options = all_of(
     click.option(
-        "--format", type=click.Choice(list(READERS)), help="The logs' format.  [default: found by looking]"
+        "--format",
+        type=click.Choice(list(READERS)),
+        callback=_with_options,
+        help="The logs' format.  [default: found by looking]",
+    ),
+    click.option(
+        "--columns",
+        metavar="FIELD=NAME,...",
+        callback=_keep,
+        is_eager=True,
+        expose_value=False,
+        help="The columns of a table: speaker=from,text=body; also time, id, reply_to, channel, addressee.",
+    ),
+    click.option(
+        "--pattern",
+        metavar="PATTERN",
+        callback=_keep,
+        is_eager=True,
+        expose_value=False,
+        help="The pattern of a text log's lines: '[{time}] <{speaker}> {text}'.",
     ),
     click.option("--strict", is_flag=True, help="Stop at the first malformed line."),
 )
 """How logs are read, where all lines are wanted."""
 
-format_options = _all_of(
+format_options = all_of(
     log_options,
     click.option(
         "--keep",
@@ -80,8 +120,51 @@ format_options = _all_of(
 )
 """How logs are read."""
 
+
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """A day, or a day and a time, as the user wrote it."""
+    try:
+        return None if value is None else datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a date like 2024-05-31 or 2024-05-31T14:00") from None
+
+
+def filter_options(command: Command) -> Command:
+    """Options that choose messages; the command gets a `shown`."""
+
+    @wraps(command)
+    def with_filter(
+        *arguments: Any,
+        room: tuple[str, ...],
+        since: datetime | None,
+        until: datetime | None,
+        speaker: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
+        return command(*arguments, shown=Filter(room, since, until, speaker), **others)
+
+    options: Callable[[Any], Command] = all_of(
+        click.option("--room", multiple=True, help="Only this room; may be repeated."),
+        click.option("--since", metavar="DATE", callback=_moment, help="Only from this day or time on."),
+        click.option(
+            "--until",
+            metavar="DATE",
+            callback=_moment,
+            help="Only to this day or time; a day counts to its end.",
+        ),
+        click.option(
+            "--speaker", multiple=True, help="Only what this person says; several times for several."
+        ),
+    )
+    return options(with_filter)
+
+
 model_option = click.option(
     "--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]"
+)
+cluster_option = click.option(
+    "--cluster",
+    help="Where: local (a process a core), local:N (N processes), or a Dask scheduler like tcp://HOST:8786.",
 )
 output_option = click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
@@ -90,7 +173,7 @@ record_option = click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write a record of the run."
 )
 
-reading_options = _all_of(
+reading_options = all_of(
     format_options,
     click.option("--ignore-case", is_flag=True, help='Let "Ada:" address ada.'),
     click.option("--follow-renames", is_flag=True, help="Who changes their name stays one speaker."),
@@ -105,6 +188,10 @@ def kept_kinds(keep: tuple[str, ...]) -> tuple[Kind, ...]:
 
 def show_report(report: Report, console: Terminal) -> None:
     """What a reading met, in a few lines on standard error."""
+    for line in report.assumptions[:_SHOWN]:
+        console.print(f"[yellow]assumed[/] {escape(line)}")
+    if len(report.assumptions) > _SHOWN:
+        console.print(f"[yellow]assumed[/] the like of {len(report.assumptions) - _SHOWN:,} more files")
     for lines, total in (
         (report.problems, report.malformed),
         (report.skipped_files, len(report.skipped_files)),
@@ -124,6 +211,19 @@ def show_report(report: Report, console: Terminal) -> None:
 
 
 @contextmanager
+def progress_bar(console: Terminal) -> Iterator[tuple[Progress, TaskID]]:
+    """A bar for people; nothing where nobody watches."""
+    columns = (
+        BarColumn(30),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[counts]}"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield bar, bar.add_task("", total=1.0, counts="")
+
+
+@contextmanager
 def output(out: Path | None) -> Iterator[IO[str]]:
     """Where results go: a file, which appears when it is complete, or standard output."""
     if out is None:
@@ -131,27 +231,6 @@ def output(out: Path | None) -> Iterator[IO[str]]:
     else:
         with atomic_file(out, "w") as file:
             yield file
-
-
-_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
-"""What begins a formula in some spreadsheet."""
-
-
-def csv_table(file: IO[str], fields: Sequence[str]) -> Callable[[Mapping[str, Any]], None]:
-    """Writes records as CSV, each at once.
-
-    Control characters are written out, and a cell that a spreadsheet would take for a formula gets an
-    apostrophe in front.
-    """
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(fields)
-
-    def write(record: Mapping[str, Any]) -> None:
-        cells = ["" if (value := record.get(field)) is None else visible(str(value)) for field in fields]
-        writer.writerow([f"'{cell}" if cell.startswith(_FORMULAS) else cell for cell in cells])
-        file.flush()
-
-    return write
 
 
 def encodable(text: str) -> str:

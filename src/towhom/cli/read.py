@@ -1,28 +1,37 @@
-"""`towhom read`: any log, as text or as JSON lines."""
+"""`towhom read`: any log, as text or as a table."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
-from pathlib import Path
+from typing import Any
 
 import click
 
-from towhom.cli.options import LOGS, kept_kinds, reading_options, show_report
+from towhom.chat import Conversation
+from towhom.cli.options import LOGS, filter_options, kept_kinds, reading_options, show_report
 from towhom.cli.show import show_conversation
+from towhom.cli.tables import Table, table_options
 from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
-from towhom.files import atomic_file
-from towhom.readers import READERS, Report, read_conversations, reader_class
+from towhom.readers import READERS, Located, Report, read_rooms, reader_class
+from towhom.readers.filters import Filter
+from towhom.readers.identity import record_of
 from towhom.readers.jsonl import to_json
+
+_FIELDS = (
+    "id", "room", "day", "time", "file", "line", "kind", "speaker", "name", "addressee", "reply_to",
+    "mentions", "bot", "text",
+)  # fmt: skip
 
 
 @click.command()
 @click.argument("log", type=LOGS, required=False)
 @reading_options
-@click.option("--json", "as_json", is_flag=True, help="Write JSON lines instead of text.")
-@click.option(
-    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write JSON lines to this file."
-)
+@filter_options
+@table_options
 @click.option("--formats", is_flag=True, help="List the formats that can be read.")
 def read(
     log: str | None,
@@ -31,22 +40,23 @@ def read(
     ignore_case: bool,
     follow_renames: bool,
     keep: tuple[str, ...],
-    as_json: bool,
-    out: Path | None,
+    shown: Filter,
+    table: Table,
     formats: bool,
 ) -> None:
-    """Read a chat LOG and show who says what to whom.
+    """Read a chat LOG and show who says what to whom, as the log itself says it.
 
     LOG is a file, a folder, a zip archive, or - for standard input; .gz, .xz and .bz2 are read as they are.
+    With -o and no other choice, JSON lines are written, which towhom reads again.
     """
     if formats:
         for name in READERS:
-            click.echo(f"{name:10} {reader_class(name).title}")
+            click.echo(f"{name:16} {reader_class(name).title}")
         return
     if log is None:
         raise click.UsageError("which log? Give a file, a folder, a zip archive, or - for standard input")
     report = Report(strict=strict)
-    conversations = read_conversations(
+    rooms = read_rooms(
         log,
         format=format,
         report=report,
@@ -55,20 +65,63 @@ def read(
         follow_renames=follow_renames,
     )
     # The first one now: a log without any leaves an existing file alone.
-    first = next(conversations, None)
+    chosen = _chosen(rooms, shown, log)
+    first = next(chosen, None)
     if first is None:
         show_report(report, Terminal(stderr=True, highlight=False, soft_wrap=True))
         raise LogError("no message was found in it", file=log)
-    conversations = chain([first], conversations)
-    lines = (to_json(message) for conversation in conversations for message in conversation)
-    if out is not None:
-        with atomic_file(out, "w") as file:
-            file.writelines(line + "\n" for line in lines)
-    elif as_json:
-        for line in lines:
-            click.echo(line)
+    chosen = chain([first], chosen)
+    if table.kind is not None or table.out is not None:
+        _write(replace(table, kind=table.kind or "json"), chosen)
     else:
         console = Terminal(highlight=False)
-        for conversation in conversations:
-            show_conversation(conversation, console)
+        for room, lines in chosen:
+            show_conversation(Conversation(tuple(each.message for each in lines), room), console)
     show_report(report, Terminal(stderr=True, highlight=False, soft_wrap=True))
+
+
+def _chosen(
+    rooms: Iterator[tuple[str, list[Located]]], shown: Filter, log: str
+) -> Iterator[tuple[str, list[Located]]]:
+    """What is shown of each room."""
+    messages = kept = 0
+    for room, lines in rooms:
+        messages += len(lines)
+        left = [each for each in lines if shown.keeps(each)]
+        kept += len(left)
+        if left:
+            yield room, left
+    if messages and not kept:
+        raise shown.nothing_left(log)
+
+
+def _write(table: Table, rooms: Iterator[tuple[str, list[Located]]]) -> None:
+    with table.writer(_FIELDS) as write:
+        for _, lines in rooms:
+            for located in lines:
+                write(_json(located) if table.kind == "json" else _record(located))
+
+
+def _json(located: Located) -> dict[str, Any]:
+    """A message as the JSON lines that towhom reads, with what names it."""
+    value: dict[str, Any] = json.loads(
+        to_json(replace(located.message, id=None, reply_to=None, channel=None))
+    )
+    named: dict[str, Any] = {"id": located.id, "room": located.room}
+    if located.day is not None:
+        named["day"] = located.day.isoformat()
+    named["file"] = located.file
+    if located.reply_to is not None:
+        named["reply_to"] = located.reply_to
+    return named | value
+
+
+def _record(located: Located) -> dict[str, Any]:
+    message = located.message
+    return {
+        **record_of(located),
+        "reply_to": located.reply_to,
+        "mentions": list(message.mentions),
+        "bot": message.bot,
+        "text": message.text,
+    }

@@ -54,11 +54,8 @@ def select(
     candidates = [*given, *(_read_candidates(file.read(), file.name) if file is not None else ())]
     if not candidates:
         raise click.UsageError("there is nothing to select from; give --candidate TEXT or --candidates FILE")
-    session = _session_after(log, model, format, strict, keep, channel)
-    if responder not in session.people.speakers and not new:
-        close = session.closest_names(responder)
-        hint = f"did you mean {' or '.join(close)}?" if close else "add --new if they are about to join"
-        raise SessionError(f"{log}: nobody called {responder} speaks in it; {hint}")
+    session = session_after(log, model, format, strict, keep, channel)
+    known_responder(session, log, responder, new=new)
     selections = session.select(responder, candidates)
     if selections[0].addressee is None:
         note = f"nobody but {responder} has spoken of late: only what they say is chosen"
@@ -91,7 +88,19 @@ def _read_candidates(text: str, name: str) -> list[str]:
     return list(found)
 
 
-def _session_after(
+def known_responder(session: Session, log: str, responder: str, *, new: bool) -> None:
+    """Make sure that whoever speaks next is known, or is said to be new.
+
+    Raises:
+        SessionError: They are not; the message has names that are like theirs.
+    """
+    if responder not in session.people.speakers and not new:
+        close = session.closest_names(responder)
+        hint = f"did you mean {' or '.join(close)}?" if close else "add --new if they are about to join"
+        raise SessionError(f"{log}: nobody called {responder} speaks in it; {hint}")
+
+
+def session_after(
     log: str, model: Path | None, format: str | None, strict: bool, keep: tuple[str, ...], channel: str | None
 ) -> Session:
     """A session that has followed a channel to its end."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from towhom.errors import ConfigError
 from towhom.extras import require
-from towhom.serve.settings import PREFIX, Settings, known_settings, load_settings
+from towhom.serve.settings import PREFIX, Settings, has_password, known_settings, load_settings
 
 _METAVARS = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
@@ -56,17 +57,67 @@ def serve(context: click.Context, /, config: Path | None, **flags: str | None) -
     run(settings)
 
 
+_database_options = (
+    click.option("--database", metavar="TEXT", help="The PostgreSQL database that the server uses."),
+    click.option("--database-file", metavar="PATH", help="A file with its address."),
+)
+
+
+def _with_database(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_database_options):
+        command = option(command)
+    return command
+
+
 @serve.command()
 @click.argument("copy", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--data", metavar="PATH", help="Folder in which the server keeps channels.")
+@_with_database
 @_config_option
-def backup(copy: Path, data: str | None, config: Path | None) -> None:
-    """Copy all channels into the file COPY, while the server goes on.
+def backup(copy: Path, config: Path | None, **flags: str | None) -> None:
+    """Copy all channels into the file COPY, while servers go on.
 
     The copy is of one moment, and only its owner may read it.
     """
-    settings = load_settings({"data": data}, os.environ, config)
-    from towhom.serve.backup import back_up
+    settings = load_settings(flags, os.environ, config)
+    address = settings.database_address()
+    if address is None:
+        from towhom.serve.backup import back_up
 
-    count = back_up(settings.data, copy)
+        count = back_up(settings.data, copy)
+    else:
+        from towhom.serve.copying import back_up_database
+
+        count = back_up_database(address, copy)
     click.echo(f"{copy}: {count} channels")
+
+
+@serve.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@_with_database
+@_config_option
+def migrate(source: str, target: str, config: Path | None, **flags: str | None) -> None:
+    """Copy all channels FROM one storage TO another one, which has none.
+
+    Each is a folder (as of --data), a file that backup made, or the word database: that of --database,
+    --database-file or TOWHOM_SERVE_DATABASE. All is copied and counted, or nothing is. No server may use
+    them meanwhile.
+    """
+    settings = load_settings(flags, os.environ, config)
+    places = [_place(place, settings) for place in (source, target)]
+    from towhom.serve.copying import copy as copy_channels
+
+    counts = copy_channels(*places)
+    click.echo(f"{target}: {', '.join(f'{count} {table}' for table, count in counts.items())}")
+
+
+def _place(place: str, settings: Settings) -> str:
+    if place != "database":
+        if has_password(place):
+            raise ConfigError("there is a password in the address, and others can see it; write: database")
+        return place
+    address = settings.database_address()
+    if address is None:
+        raise ConfigError("database: there is none; give --database or --database-file")
+    return address

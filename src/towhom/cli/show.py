@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+from itertools import groupby
 
 from rich.table import Table
 from rich.text import Text
@@ -37,8 +39,16 @@ def show_conversation(conversation: Conversation, console: Terminal) -> None:
     colours = Palette()
     if conversation.name:
         console.rule(Text(visible(conversation.name)), align="left", style="dim")
-    for start in range(0, len(conversation.messages), _ROWS):
-        console.print(_table(conversation.messages[start : start + _ROWS], colours))
+    days = [(day, list(messages)) for day, messages in groupby(conversation.messages, _day)]
+    for day, messages in days:
+        if day is not None and len(days) > 1:
+            console.print(Text(f"{day:%A} {day.day} {day:%B} {day.year}", "dim"))
+        for start in range(0, len(messages), _ROWS):
+            console.print(_table(messages[start : start + _ROWS], colours))
+
+
+def _day(message: Message) -> date | None:
+    return None if message.time is None or message.time.year == 1 else message.time.date()
 
 
 def _table(messages: Sequence[Message], colours: Palette) -> Table:

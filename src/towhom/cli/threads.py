@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,129 +12,129 @@ import click
 from rich.text import Text
 
 from towhom import load
+from towhom.batch.settings import Command
+from towhom.cli.batch import batch_options, one_log, refuse_with_parts, run_logs
 from towhom.cli.options import (
     LOGS,
-    csv_table,
-    encodable,
+    filter_options,
     log_options,
     model_option,
     output,
-    output_option,
     show_report,
 )
 from towhom.cli.show import Palette
+from towhom.cli.tables import Table, chosen, table_options
 from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
+from towhom.exports import EXPORTS, write_export
 from towhom.hearing.utterance import SPOKEN
-from towhom.readers import Report, find_logs
+from towhom.live.channel import CHUNK
+from towhom.live.reading import Answered, answers, record
+from towhom.readers import Report, locate
+from towhom.readers.filters import Filter
 from towhom.threads import Placed
 from towhom.visible import visible
 
-_FIELDS = ("file", "line", "replies_to", "thread", "probability", "kind", "time", "channel", "speaker",
-           "addressee", "text", "name")  # fmt: skip
+_FIELDS = (
+    "id", "room", "day", "time", "file", "line", "kind", "speaker", "name", "addressee", "how", "replies_to",
+    "thread", "probability", "changes", "text",
+)  # fmt: skip
 
 
 @click.command()
-@click.argument("log", type=LOGS)
+@click.argument("logs", metavar="LOG...", type=LOGS, nargs=-1, required=True)
 @log_options
 @model_option
-@click.option("--json", "as_json", is_flag=True, help="Write JSON lines.")
-@click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
+@filter_options
+@table_options
 @click.option("--html", "as_html", is_flag=True, help="Write a page to read conversation by conversation.")
-@output_option
+@click.option(
+    "--to", type=click.Choice(list(EXPORTS)), help="Write a folder that this tool loads (-o FOLDER)."
+)
+@batch_options
 def threads(
-    log: str,
+    logs: tuple[str, ...],
     format: str | None,
     strict: bool,
     model: Path | None,
-    as_json: bool,
-    as_csv: bool,
+    shown: Filter,
+    table: Table,
     as_html: bool,
-    out: Path | None,
+    to: str | None,
+    into: str | None,
+    **batch: Any,
 ) -> None:
     """Pull the conversations of a LOG apart: which message answers which.
 
     Each conversation has a number and a colour; ↩ shows whose message is answered, and how likely that is
     where it is not sure. LOG is a file, a folder, a zip archive, or - for standard input, which is followed.
 
-    In JSON lines and CSV, messages are called by their line in the file, from 0: `replies_to` has what a line
-    answers, its own if it starts a conversation; `thread` is the line that started it.
+    In tables, `id` is the message's: the platform's, or one made of file and line. `replies_to` is the id of
+    what it answers, its own if it starts a conversation; `thread`, of the message that started it;
+    `probability`, how likely that is. Lines that nobody said have records, too.
+
+    With --into, any number of logs, folders, patterns and addresses (s3://...) are done, on any number of
+    machines. Given again after an interruption, the same command goes on where it was.
     """
-    if as_json + as_csv + as_html > 1:
-        raise click.UsageError("--json, --csv or --html, not several of them")
+    if (table.kind is not None) + as_html + (to is not None) > 1:
+        raise click.UsageError("--json, --csv, --parquet, --html or --to, not several of them")
+    if into is not None:
+        refuse_with_parts(table, shown, **{"--html": as_html, "--to": to})
+        run_logs(Command.THREADS, logs, into, model=model, table=table, format=format, strict=strict, **batch)
+        return
+    log = one_log(logs, **batch)
     loaded, report = load(model), Report(strict=strict)
-    logs = find_logs(log, format=format, report=report)
+    lines = locate(log, format=format, report=report)
     spoken = 0
 
-    def everything() -> Iterator[tuple[str, Placed]]:
+    def everything() -> Iterator[Answered]:
         nonlocal spoken
-        for each in logs:
-            messages = each.messages(report)
-            for placed in loaded.threads(messages, at_once=1) if log == "-" else loaded.threads(messages):
-                spoken += placed.message.kind in SPOKEN
-                yield each.source.name if len(logs) > 1 else "", placed
+        kept = 0
+        for answered in answers(loaded, lines, at_once=1 if log == "-" else CHUNK):
+            spoken += answered.message.kind in SPOKEN
+            if shown.keeps(answered.located, answered.name):
+                kept += answered.message.kind in SPOKEN
+                yield answered
         if not spoken:  # said here, so that an existing file is left alone
             raise LogError("no message was found in it", file=log)
+        if not kept:
+            raise shown.nothing_left(log)
 
-    if as_html:
-        _write_page(everything(), log, out)
+    if to is not None:
+        write_export(to, everything(), table.out)
+    elif as_html:
+        _write_page(everything(), log, table.out)
     else:
-        with output(out) as file:
-            write = _csv_writer(file) if as_csv else _json_writer(file) if as_json else _text_writer(file)
-            for name, placed in everything():
-                write(name, placed)
+        with table.shows(_FIELDS, _text_writer, _record) as write:
+            for answered in everything():
+                write(answered)
     show_report(report, Terminal(stderr=True, highlight=False, soft_wrap=True))
 
 
-def _write_page(everything: Iterator[tuple[str, Placed]], log: str, out: Path | None) -> None:
+def _write_page(everything: Iterator[Answered], log: str, out: Path | None) -> None:
     from towhom.threads.page import threads_page
 
-    files: dict[str, list[Placed]] = {}
-    for name, placed in everything:
-        files.setdefault(name, []).append(placed)
-    if len(files) > 1:
-        raise click.UsageError(f"{log}: a page shows one log, and there are {len(files)}; name one of them")
-    page = threads_page(next(iter(files.values())), "standard input" if log == "-" else Path(log).name)
+    page = threads_page(_numbered(everything), "standard input" if log == "-" else Path(log).name)
     with output(out) as file:
         file.write(visible(page))
 
 
-def _record(file: str, placed: Placed) -> dict[str, Any]:
-    message = placed.message
-    return {
-        **({"file": file} if file else {}),
-        "line": placed.line,
-        "replies_to": list(placed.replies_to),
-        "thread": placed.thread,
-        "probability": round(placed.probability, 4),
-        "kind": message.kind.value,
-        "time": message.time.isoformat() if message.time else None,
-        "channel": message.channel,
-        "speaker": message.speaker,
-        "addressee": message.addressee,
-        "text": message.text,
-        "name": message.name or message.speaker,
-    }
+def _numbered(everything: Iterator[Answered]) -> Iterator[Placed]:
+    """Messages by their order in the reading, with what the platform says of them."""
+    numbers: dict[str, int] = {}
+    for number, answered in enumerate(everything):
+        id = answered.located.id
+        numbers[id] = number
+        answers_to = numbers.get(answered.replies_to, number)
+        thread = numbers.setdefault(answered.thread, number)
+        message = replace(answered.message, channel=answered.located.room)
+        yield Placed(message, number, (answers_to,), thread, answered.link_probability)
 
 
-Write = Callable[[str, Placed], None]
-
-
-def _json_writer(file: IO[str]) -> Write:
-    def write(name: str, placed: Placed) -> None:
-        file.write(encodable(json.dumps(_record(name, placed), ensure_ascii=False)) + "\n")
-        file.flush()
-
-    return write
-
-
-def _csv_writer(file: IO[str]) -> Write:
-    write_row = csv_table(file, _FIELDS)
-
-    def write(name: str, placed: Placed) -> None:
-        write_row({**_record(name, placed), "replies_to": " ".join(map(str, placed.replies_to))})
-
-    return write
+def _record(answered: Answered) -> dict[str, Any]:
+    found = record(answered)
+    found |= {"probability": found["link_probability"], "text": answered.message.text}
+    return chosen(found, _FIELDS)
 
 
 _SURE = 0.6
@@ -142,37 +143,47 @@ _REMEMBERED = 1000
 """Speakers of so many messages are known when one of them is answered."""
 
 
-def _text_writer(file: IO[str]) -> Write:
+def _text_writer(file: IO[str]) -> Callable[[Answered], None]:
     console = Terminal(file=file, highlight=False, soft_wrap=True)
     colours = Palette()
-    numbers: dict[tuple[str, int], int] = {}
-    speakers: dict[tuple[str, int], str] = {}
+    numbers: dict[str, int] = {}
+    speakers: dict[str, str] = {}
+    place: tuple[str, date | None] | None = None
 
-    def write(name: str, placed: Placed) -> None:
-        message = placed.message
-        if message.kind not in SPOKEN:
+    def write(answered: Answered) -> None:
+        nonlocal place
+        located = answered.located
+        if answered.message.kind not in SPOKEN:
             return
-        number = numbers.setdefault((name, placed.thread), len(numbers) + 1)
-        speakers[name, placed.line] = message.name or message.speaker
+        if place is not None and (located.room, located.day) != place:
+            day = (
+                ""
+                if located.day is None
+                else f" {located.day:%A} {located.day.day} {located.day:%B} {located.day.year}"
+            )
+            console.rule(Text(visible(f"{located.room}{day}")), align="left", style="dim")
+        place = located.room, located.day
+        number = numbers.setdefault(answered.thread, len(numbers) + 1)
+        speakers[located.id] = answered.name
         if len(speakers) > _REMEMBERED:
             del speakers[next(iter(speakers))]
-        answered = None if placed.starts else speakers.get((name, placed.replies_to[0]), "")
-        console.print(_line(placed, number, answered, colours[str(number)]))
+        to = None if answered.starts else speakers.get(answered.replies_to, "")
+        console.print(_line(answered, number, to, colours[str(number)]))
         file.flush()
 
     return write
 
 
-def _line(placed: Placed, number: int, answered: str | None, colour: str) -> Text:
+def _line(found: Answered, number: int, answered: str | None, colour: str) -> Text:
     """A message with the number of its conversation and whom it answers; one line."""
-    message, line = placed.message, Text()
+    message, line = found.message, Text()
     if message.time:
         line.append(f"{message.time:%H:%M} ", "dim")
     line.append(f"▌{number:<4}", colour)
-    line.append(f"{message.name or message.speaker:>12} ", f"bold {colour}")
+    line.append(f"{found.name:>12} ", f"bold {colour}")
     if answered is not None:
         line.append(f"↩ {answered} ", colour)
-        if placed.probability < _SURE:
-            line.append(f"{placed.probability:.0%} ", "dim")
+        if found.link_probability < _SURE:
+            line.append(f"{found.link_probability:.0%} ", "dim")
     line.append(visible(message.text))
     return line

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,37 +11,36 @@ import click
 from rich.text import Text
 
 from towhom import load
-from towhom.chat import Kind
+from towhom.batch.settings import Command
+from towhom.cli.batch import batch_options, one_log, refuse_with_parts, run_logs
 from towhom.cli.options import (
     LOGS,
-    csv_table,
-    encodable,
+    filter_options,
     format_options,
     kept_kinds,
     model_option,
-    output,
-    output_option,
     show_report,
 )
 from towhom.cli.show import Palette
+from towhom.cli.tables import Table, chosen, table_options
 from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.live import How, Model, Observation, Session
 from towhom.live.channel import CHUNK
-from towhom.readers import Report, read_messages
+from towhom.live.reading import Answered, answers, record
+from towhom.readers import Report, locate
+from towhom.readers.filters import Filter
 from towhom.visible import visible
 
 _FIELDS = (
-    "line", "time", "channel", "speaker", "addressee", "how", "probability", "reason", "text", "name",
-    "audience",
+    "id", "room", "day", "time", "file", "line", "speaker", "name", "addressee", "how", "probability",
+    "audience", "reason", "replies_to", "thread", "text",
 )  # fmt: skip
-_CHANGES = (Kind.RENAME, Kind.EDIT, Kind.DELETE)
-"""Lines that change what is known, and are not shown."""
 _ALTERNATIVES = 5
 
 
 @click.command()
-@click.argument("log", type=LOGS)
+@click.argument("logs", metavar="LOG...", type=LOGS, nargs=-1, required=True)
 @format_options
 @model_option
 @click.option("--for", "name", metavar="NAME", help="Only messages that are for NAME.")
@@ -53,11 +52,11 @@ _ALTERNATIVES = 5
     show_default=True,
     help="How likely a message must be for NAME.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON lines.")
-@click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
-@output_option
+@filter_options
+@table_options
+@batch_options
 def who(
-    log: str,
+    logs: tuple[str, ...],
     format: str | None,
     strict: bool,
     keep: tuple[str, ...],
@@ -65,37 +64,55 @@ def who(
     name: str | None,
     aliases: tuple[str, ...],
     threshold: float,
-    as_json: bool,
-    as_csv: bool,
-    out: Path | None,
+    shown: Filter,
+    table: Table,
+    into: str | None,
+    **batch: Any,
 ) -> None:
     """Say who every message of a LOG is for.
 
     An arrow → shows who is named; ⇢ who is meant, with how likely that is. LOG is a file, a folder, a zip
     archive, or - for standard input, which is followed: tail -f chat.log | towhom who -
+
+    In tables, `id` is the message's: the platform's, or one made of file and line. `replies_to` is the id of
+    what it answers, its own if it starts a conversation; `thread`, of the message that started it.
+
+    With --into, any number of logs, folders, patterns and addresses (s3://...) are done, on any number of
+    machines. Given again after an interruption, the same command goes on where it was.
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json or --csv, not both")
     if aliases and name is None:
         raise click.UsageError("--alias names somebody whom --for has to name first")
+    if into is not None:
+        refuse_with_parts(table, shown, **{"--for": name})
+        run_logs(
+            Command.WHO, logs, into, model=model, table=table, format=format, strict=strict,
+            kinds=kept_kinds(keep), **batch,
+        )  # fmt: skip
+        return
+    log = one_log(logs, **batch)
     loaded = load(model)
     report = Report(strict=strict)
     speakers: set[str] = set()
-    with output(out) as file:
-        write = _csv_writer(file) if as_csv else _json_writer(file) if as_json else _text_writer(file)
-        for observation in _observations(log, loaded, format, report, keep, name, aliases):
-            speakers.update(_names(observation))
-            if name is None or _is_for(observation, name, aliases, threshold):
-                write(observation)
+    written = 0
+    as_record = partial(_record, likely=table.kind == "json")
+    with table.shows(_FIELDS, _text_writer, as_record) as write:
+        for answered in _answers(log, loaded, format, report, keep, name, aliases):
+            speakers.update(_names(answered))
+            if shown.keeps(answered.located, answered.name):
+                written += 1
+                if name is None or _is_for(answered, name, aliases, threshold):
+                    write(answered)
         if not speakers:  # said here, so that an existing file is left alone
             raise LogError("no message was found in it", file=log)
+        if not written:
+            raise shown.nothing_left(log)
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     show_report(report, console)
     if name is not None and speakers.isdisjoint((name, *aliases)):
         console.print(f"nobody called {name} has spoken in it", markup=False)
 
 
-def _observations(
+def _answers(
     log: str,
     model: Model,
     format: str | None,
@@ -103,82 +120,51 @@ def _observations(
     keep: tuple[str, ...],
     name: str | None,
     aliases: tuple[str, ...],
-) -> Iterator[Observation]:
-    """Every message with its addressee; each channel is a session of its own."""
+) -> Iterator[Answered]:
+    """Every message with its addressee; each room is a session of its own."""
     kinds = kept_kinds(keep)
-    shown = (
-        message
-        for message in read_messages(log, format=format, report=report)
-        if message.kind in (*kinds, *_CHANGES)
-    )
 
     def prepare(session: Session) -> None:
         if name is not None:
             session.introduce(name, *aliases, here=False)
 
-    at_once = 1 if log == "-" else CHUNK
-    for observation in model.observations(shown, at_once=at_once, prepare=prepare):
-        if observation.placed.message.kind in kinds:
-            yield observation
+    lines = locate(log, format=format, report=report)
+    for answered in answers(model, lines, at_once=1 if log == "-" else CHUNK, prepare=prepare):
+        if answered.message.kind in kinds:
+            yield answered
 
 
-def _is_for(observation: Observation, name: str, aliases: tuple[str, ...], threshold: float) -> bool:
+def _is_for(answered: Answered, name: str, aliases: tuple[str, ...], threshold: float) -> bool:
     wanted = {name, *aliases}
-    likely = sum(each.probability for each in observation.addressees if {each.name, each.id} & wanted)
-    return likely >= threshold and wanted.isdisjoint(_names(observation))
+    addressees = answered.observation.addressees
+    likely = sum(each.probability for each in addressees if {each.name, each.id} & wanted)
+    return likely >= threshold and wanted.isdisjoint(_names(answered))
 
 
-def _names(observation: Observation) -> tuple[str, str]:
+def _names(answered: Answered) -> tuple[str, str]:
     """What the log calls the speaker, and what people do."""
-    message = observation.message
-    return message.speaker, message.name or message.speaker
+    return answered.message.speaker, answered.name
 
 
-def _record(observation: Observation) -> dict[str, Any]:
-    message = observation.message
-    return {
-        "line": message.line,
-        "time": message.time.isoformat() if message.time else None,
-        "channel": message.channel,
-        "speaker": message.speaker,
-        "addressee": observation.addressee,
-        "how": observation.how.value,
-        "probability": round(observation.probability, 4),
-        "reason": observation.reason,
-        "text": message.text,
-        "name": message.name or message.speaker,
-        "audience": observation.audience.value,
-    }
+def _record(answered: Answered, *, likely: bool) -> dict[str, Any]:
+    """A row of a table; `likely` for the others who may be meant as well."""
+    row = chosen(record(answered), _FIELDS)
+    return row | {"addressees": _likely(answered.observation)} if likely else row
 
 
-def _json_writer(file: IO[str]) -> Callable[[Observation], None]:
-    def write(observation: Observation) -> None:
-        likely = [
-            {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
-            for each in observation.addressees[:_ALTERNATIVES]
-        ]
-        record = {**_record(observation), "addressees": likely}
-        file.write(encodable(json.dumps(record, ensure_ascii=False)) + "\n")
-        file.flush()
-
-    return write
+def _likely(observation: Observation) -> list[dict[str, Any]]:
+    return [
+        {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
+        for each in observation.addressees[:_ALTERNATIVES]
+    ]
 
 
-def _csv_writer(file: IO[str]) -> Callable[[Observation], None]:
-    write_row = csv_table(file, _FIELDS)
-
-    def write(observation: Observation) -> None:
-        write_row(_record(observation))
-
-    return write
-
-
-def _text_writer(file: IO[str]) -> Callable[[Observation], None]:
+def _text_writer(file: IO[str]) -> Callable[[Answered], None]:
     console = Terminal(file=file, highlight=False, soft_wrap=True)
     colours = Palette()
 
-    def write(observation: Observation) -> None:
-        console.print(observation_line(observation, colours))
+    def write(answered: Answered) -> None:
+        console.print(observation_line(answered.observation, colours))
         file.flush()
 
     return write

@@ -1,0 +1,219 @@
+"""What `threads --into` costs at scale: runs with one and two workers, costs of each step, and a model.
+
+    python benchmarks/scale.py RECORD LOG... [--messages 120000]
+    python benchmarks/scale.py RECORD --model
+
+The first measures and writes the record: messages of real rooms, repeated under other names of rooms as often
+as it takes. A run with two workers is compared with one that has one worker, and with two processes that know
+nothing of each other and do half of the rooms each, side by side: what the machine does besides slows both.
+The second computes from the record what a billion messages take on 16 machines. Costs are seconds of the
+processor, not of the clock, so that other work on the machine matters little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from towhom.batch.inputs import bundles, find_inputs
+from towhom.batch.layout import Layout
+from towhom.batch.rows import encode, thread_row
+from towhom.batch.segments import Segment, decoded
+from towhom.batch.settings import PART, WARM_UP, Command, Output, Settings
+from towhom.batch.work import read_bundle
+from towhom.chat import Kind, Message
+from towhom.clusters import open_pool
+from towhom.live.model import load_live
+from towhom.places import Place
+from towhom.readers import read_messages
+from towhom.readers.jsonl import to_json
+from towhom.records import circumstances, describe_data, read_record, write_record
+
+ROOM = 60_000
+"""Messages of a room, which is a file."""
+TASKS = 1_000
+MACHINES, CORES, MESSAGES = 16, 16, 1_000_000_000
+PUT_GET = 0.05
+"""Seconds that a request to an object store takes, as its vendors say; it is waited for, not computed."""
+REQUESTS = 3_500
+"""Writes a second that S3 promises for a prefix."""
+
+
+def write_logs(folder: Path, logs: list[Path], messages: int) -> int:
+    """Rooms of real messages, a file each; their bytes."""
+    folder.mkdir()
+    source = _repeated(logs)
+    for room in range(-(-messages // ROOM)):
+        with (folder / f"room-{room:03}.jsonl").open("w", encoding="utf-8") as file:
+            for message in islice(source, min(ROOM, messages - room * ROOM)):
+                file.write(to_json(replace(message, channel=f"room {room}")) + "\n")
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _repeated(logs: list[Path]) -> Iterator[Message]:
+    while True:
+        for log in logs:
+            yield from (each for each in read_messages(log) if each.kind not in (Kind.DAY, Kind.SYSTEM))
+
+
+def run(*runs: tuple[list[Path], Path, int | None]) -> dict[str, Any]:
+    """Runs side by side: seconds of clock and processors, and the memory of the largest process so far."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    started = []
+    for logs, out, workers in runs:
+        cluster = [] if workers is None else ["--cluster", f"local:{workers}"]
+        command = [sys.executable, "-m", "towhom", "threads", *map(str, logs), "--into", str(out), *cluster]
+        started.append(subprocess.Popen(command))
+    codes = [process.wait() for process in started]
+    if any(codes):
+        raise SystemExit("a run failed")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    parts = [path for _, out, _ in runs for path in out.glob("part-*")]
+    return {
+        "seconds": time.perf_counter() - start,
+        "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "largest_process_mb": after.ru_maxrss / 1024,
+        "load": os.getloadavg()[0],
+        "bytes": sum(path.stat().st_size for path in parts),
+        "parts": len(parts),
+    }
+
+
+def steps(logs: Path, out: Path, part: int) -> dict[str, float]:
+    """Seconds of the processor that each step takes for a message."""
+    model = load_live()
+    settings = Settings(
+        command=Command.THREADS, output=Output.PARQUET, model=None, fingerprint=model.saved.fingerprint,
+        part=part,
+    )  # fmt: skip
+    layout = Layout(Place(str(out)), "parquet")
+    bundle = next(bundles(find_inputs([str(next(logs.iterdir()))], None)))
+    start = time.process_time()
+    index = read_bundle(bundle, settings, layout)
+    read = time.process_time() - start
+    segment = Segment.of(layout.segment(bundle.name, 0).read())
+    size = sum(each.stat().st_size for each in (out / "_towhom" / "segments").iterdir())
+    start = time.process_time()
+    lines = [decoded(line) for line in segment.runs[0].lines]
+    decode = time.process_time() - start
+    start = time.process_time()
+    placed = list(model.threads(line.message for line in lines))
+    compute = time.process_time() - start
+    start = time.process_time()
+    room = segment.runs[0].room
+    rows = [thread_row(line, room, each) for line, each in zip(lines, placed, strict=True)]
+    encode(rows, Command.THREADS, Output.PARQUET)
+    write = time.process_time() - start
+    count = len(lines)
+    return {
+        "read": read / index.lines, "decode": decode / count, "compute": compute / count,
+        "write": write / count, "segment_bytes": size / index.lines,
+    }  # fmt: skip
+
+
+def _nothing(number: int) -> int:
+    return number
+
+
+def scheduling() -> float:
+    """Seconds of the processor that a task takes in the scheduler and the client, which share a process."""
+    with open_pool("local:2") as pool:
+        start = time.process_time()
+        for future in [pool.executor.submit(_nothing, number) for number in range(TASKS)]:
+            future.result()
+        return (time.process_time() - start) / TASKS
+
+
+def measure(record: Path, logs: list[Path], messages: int) -> None:
+    """Measure all, and write the record."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        size = write_logs(folder / "logs", logs, messages)
+        told: dict[str, Any] = {"messages": messages, "bytes": size}
+        told["steps"] = steps(folder / "logs", folder / "steps", min(10_000, messages // 3))
+        told["task"] = scheduling()
+        rooms = sorted((folder / "logs").iterdir())
+        half = len(rooms) // 2
+        told["a room"] = {"messages": ROOM, **run((rooms[:1], folder / "out", 1))}
+        told["apart"] = run((rooms[:half], folder / "out-a", None), (rooms[half:], folder / "out-b", None))
+        told["two"] = run((rooms, folder / "out-2", 2))
+        told["one"] = run((rooms, folder / "out-1", 1))
+        apart = _content(folder / "out-a") | _content(folder / "out-b")
+        told["same_bytes"] = apart == _content(folder / "out-1") == _content(folder / "out-2")
+    told["efficiency"] = {
+        "against one worker": told["one"]["seconds"] / told["two"]["seconds"] / 2,
+        "against two processes apart": told["apart"]["seconds"] / told["two"]["seconds"],
+        "processors against two processes apart": told["apart"]["cpu_seconds"] / told["two"]["cpu_seconds"],
+    }
+    write_record(record, {**circumstances(), "data": describe_data(logs), **told})
+
+
+def _content(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.glob("part-*")}
+
+
+def model(told: dict[str, Any], *, cores: int = CORES, part: int = PART) -> dict[str, float]:
+    """What a billion messages take, from the costs of one."""
+    costs, parts = told["steps"], MESSAGES / part
+    work = costs["decode"] + costs["compute"] + costs["write"]
+    warm_up = work * WARM_UP / part
+    join = costs["decode"] + costs["write"]  # rows are written twice where a room is cut
+    cpu = MESSAGES * (costs["read"] + work + warm_up + join)
+    tasks = 3 * parts  # read or cut, work, finish
+    requests = 8 * parts  # segment, rows, ends, part: each is written and read once, or listed
+    waiting = requests * PUT_GET
+    places = MACHINES * cores
+    hours = (cpu + waiting) / places / 3600
+    return {
+        "cpu_hours": cpu / 3600,
+        "hours": hours,
+        "compute_share": MESSAGES * costs["compute"] / cpu,
+        "seconds_a_part": cpu / parts,
+        "parts": parts,
+        "read_tb": MESSAGES * told["bytes"] / told["messages"] / 1e12,
+        "between_tb": MESSAGES * costs["segment_bytes"] / 1e12,
+        "written_tb": MESSAGES * told["one"]["bytes"] / told["messages"] / 1e12,
+        "scheduler_share": tasks * told["task"] / (hours * 3600),
+        "requests_a_second": requests / (hours * 3600),
+        "cores_that_one_scheduler_feeds": cpu / tasks / told["task"],
+        "smallest_part": told["task"] * 3 * places / (cpu / MESSAGES) * 10,
+        "one_file_messages_an_hour": 3600 / costs["read"],
+    }
+
+
+def show(record: Path) -> None:
+    """Print the model, for several sizes of parts."""
+    told = read_record(record)
+    sizes = (1_000, 10_000, PART, 500_000)
+    found = [model(told, part=part) for part in sizes]
+    print(f"{'lines of a part':32}" + "".join(f"{part:>12,}" for part in sizes))
+    for key in found[0]:
+        print(f"{key:32}" + "".join(f"{each[key]:>12,.3f}" for each in found))
+
+
+def main() -> None:
+    """Measure, or compute from what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("record", type=Path)
+    parser.add_argument("logs", type=Path, nargs="*")
+    parser.add_argument("--messages", type=int, default=120_000)
+    parser.add_argument("--model", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.model:
+        show(arguments.record)
+    else:
+        measure(arguments.record, arguments.logs, arguments.messages)
+
+
+if __name__ == "__main__":
+    main()

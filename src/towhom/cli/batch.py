@@ -1,0 +1,127 @@
+"""`--into` and `--cluster`: many logs, any number of machines, results in parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from towhom.batch.settings import PART, Command, Output
+from towhom.chat import Kind
+from towhom.cli.options import all_of, cluster_option, progress_bar, show_report
+from towhom.cli.tables import Table
+from towhom.cli.terminal import Terminal
+from towhom.errors import LogError
+from towhom.live.model import load_live
+from towhom.places import Place
+from towhom.readers.filters import Filter
+
+_SHOWN = 20
+
+batch_options = all_of(
+    click.option(
+        "--into", metavar="FOLDER", help="Write parts, in Parquet or with --json, to this folder or address."
+    ),
+    cluster_option,
+    click.option(
+        "--part", type=click.IntRange(100), default=PART, show_default=True, help="Lines of a part."
+    ),
+    click.option("--force", is_flag=True, help="Replace parts of other logs or settings."),
+)
+"""What turns a command for one log into one for many."""
+
+
+def one_log(logs: tuple[str, ...], *, cluster: str | None, part: int, force: bool) -> str:
+    """The log of a command that shows one.
+
+    Raises:
+        click.UsageError: There are several, or there are options for results in parts.
+    """
+    given = {"several logs": len(logs) > 1, "--cluster": cluster, "--part": part != PART, "--force": force}
+    if what := [name for name, value in given.items() if value]:
+        raise click.UsageError(f"{what[0]}: results go to a folder then; name it with --into")
+    return logs[0]
+
+
+def refuse_with_parts(table: Table, shown: Filter, **options: object) -> None:
+    """Refuse options that results in parts have no use for.
+
+    Raises:
+        click.UsageError: One of them was given.
+    """
+    options |= {
+        "--csv": table.kind == "csv",
+        "--out": table.out,
+        "--room, --since, --until, --speaker": shown,
+    }
+    if given := [name for name, value in options.items() if value]:
+        raise click.UsageError(
+            f"--into has no use for {', '.join(given)}; rows are for everybody to choose from"
+        )
+
+
+def run_logs(
+    command: Command,
+    logs: tuple[str, ...],
+    to: str,
+    *,
+    cluster: str | None,
+    model: Path | None,
+    table: Table,
+    format: str | None,
+    strict: bool,
+    part: int,
+    force: bool,
+    kinds: tuple[Kind, ...] = (Kind.MESSAGE,),
+) -> None:
+    """Write the parts of some logs that are not there yet, and say what came of it."""
+    from towhom.batch.inputs import find_inputs
+    from towhom.batch.layout import Layout
+    from towhom.batch.run import Outcome, run_batch
+    from towhom.batch.settings import Settings
+    from towhom.clusters import check_cluster, open_pool
+
+    if cluster is not None:
+        check_cluster(cluster)
+    output = Output.JSON if table.kind == "json" else Output.PARQUET
+    place = Place(to).absolute()
+    model = model if model is None else model.absolute()
+    settings = Settings(
+        command=command, output=output, model=model, fingerprint=load_live(model).saved.fingerprint,
+        format=format, kinds=kinds, strict=strict, part=part,
+    )  # fmt: skip
+    inputs = find_inputs(logs, format, to=place)
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+    start = perf_counter()
+    with open_pool(cluster) as pool:
+        if pool.where:
+            console.print(pool.where, markup=False)
+        with progress_bar(console) as (bar, task):
+
+            def show(outcome: Outcome) -> None:
+                counts = (
+                    f"{outcome.parts:,} parts, {outcome.lines:,} lines read, {len(outcome.failed):,} failures"
+                )
+                bar.update(task, completed=outcome.done / max(outcome.size, 1), counts=counts)
+
+            try:
+                outcome = run_batch(
+                    inputs, Layout(place, output.value), settings, pool, replace=force, progress=show
+                )
+            except KeyboardInterrupt:
+                raise click.ClickException("interrupted; the same command goes on where it was") from None
+    show_report(outcome.report, console)
+    for reason in list(outcome.failed.values())[:_SHOWN]:
+        console.print(f"failed: {reason}", markup=False)
+    console.print(
+        f"{to}: {outcome.lines:,} lines of {outcome.files:,} files in {outcome.parts:,} parts, "
+        f"in {perf_counter() - start:.1f} s", markup=False,
+    )  # fmt: skip
+    if outcome.failed:
+        raise click.ClickException(
+            f"{len(outcome.failed):,} failures; all other files are done. The same command tries "
+            "these once more"
+        )
+    if not outcome.lines:
+        raise LogError("no message was found", file=", ".join(logs))

@@ -1,0 +1,48 @@
+"""`towhom mcp`: a language model asks about a log, or about rooms of `towhom serve`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from towhom.cli.options import LOGS
+from towhom.extras import require
+from towhom.mcp.sources import LogSource, ServerSource, Source
+from towhom.readers import READERS
+
+_TOKEN = "TOWHOM_TOKEN"  # noqa: S105
+"""The variable that has the server's token: on a command line, others could read it."""
+
+
+@click.command()
+@click.argument("log", type=LOGS, required=False)
+@click.option(
+    "--server", "url", metavar="URL", help="Ask about the rooms of a towhom serve, instead of a log."
+)
+@click.option(
+    "--format", type=click.Choice(list(READERS)), help="The log's format.  [default: found by looking]"
+)
+@click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve HTTP at this port of 127.0.0.1.")
+def mcp(log: str | None, url: str | None, format: str | None, port: int | None) -> None:
+    """Answer questions of a language model about a LOG: the Model Context Protocol.
+
+    The tools are rooms, who, threads and open_questions. Programs that use them start this command and talk
+    to it over its input and output; with --http, they find it at http://127.0.0.1:PORT/mcp. The token of a
+    server is taken from the variable TOWHOM_TOKEN.
+    """
+    if (log is None) == (url is None):
+        raise click.UsageError("name a log, or a server with --server")
+    require("mcp", extra="mcp", purpose="the Model Context Protocol")
+    from towhom.mcp.tools import create_server
+
+    source: Source = (
+        LogSource(log, format) if log is not None else ServerSource(url or "", os.environ.get(_TOKEN))
+    )
+    source.rooms()  # what cannot be read is said now
+    server = create_server(source)
+    if port is None:
+        server.run("stdio")
+    else:
+        click.echo(f"towhom answers at http://127.0.0.1:{port}/mcp", err=True)
+        server.run("streamable-http", host="127.0.0.1", port=port)
