@@ -17,7 +17,7 @@ from towhom.crosstalk.folder import SavedCrosstalk, Sizes
 from towhom.crosstalk.signals import PAIRS
 from towhom.crosstalk.structure import STRUCTURE
 from towhom.crosstalk.words import TOWERS
-from towhom.live import Addressee, Model, Observation, Session
+from towhom.live import Addressee, Model, Observation, Selection, Session
 from towhom.text.vocabulary import ModelVocabulary
 from towhom.threads import Placed
 
@@ -129,3 +129,13 @@ def assert_same(ours: Sequence[Observation], theirs: Sequence[Observation]) -> N
         ]
         for who in people[0].keys() | people[1].keys():
             assert people[0].get(who, 0.001) == pytest.approx(people[1].get(who, 0.001), abs=1e-4), who
+
+
+def assert_same_selections(ours: Sequence[Selection], theirs: Sequence[Selection]) -> None:
+    """But for rounding, which depends on the processor and on how much goes through the model at once."""
+    assert [(each.addressee, each.response, each.candidate, each.id) for each in ours] == [
+        (each.addressee, each.response, each.candidate, each.id) for each in theirs
+    ]
+    assert [each.probability for each in ours] == pytest.approx(
+        [each.probability for each in theirs], abs=1e-4
+    )
