@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,19 +85,37 @@ def reproduce(
         raise click.UsageError("the table has no such rows; give fewer of --system, --context, --candidates")
     require("matplotlib", extra="plots", purpose="drawing figures")  # hours before they are drawn
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
-
-    def done(row: Row, seed: int, record: dict[str, Any]) -> None:
-        for split, result in record["results"].items():
-            console.print(
-                f"{SYSTEMS[row.system].title:28} T {row.context:2}  C {row.candidates:2}  "
-                f"seed {seed}  {split:4} ADR {result['adr']:5.2f}  RES {result['res']:5.2f}  "
-                f"ADR-RES {result['adr_res']:5.2f}"
-            )
-
     try:
-        run_all(rows, plan, seeds=seeds, done=done)
+        run_all(rows, plan, seeds=seeds, done=partial(_show_run, console))
     except KeyboardInterrupt:
         raise click.ClickException("interrupted; the same command goes on where it was") from None
+    records = _records_of(plan, console)
+    notes = f"{len(records)} runs; settings of the training: {settings}. Each run has its record in records/."
+    written = write_report(
+        out,
+        experiment,
+        records,
+        title=f"Table 3 on {folder.name}",
+        notes=notes,
+        statistics=split_statistics(corpus),
+        figures=[path for split in splits for path in plot_breakdowns(out, records, split=split.value)],
+        cases=table_cases(experiment, records, plan, number=cases),
+    )
+    for path in written:
+        console.print(str(path), markup=False)
+
+
+def _show_run(console: Terminal, row: Row, seed: int, record: dict[str, Any]) -> None:
+    for split, result in record["results"].items():
+        console.print(
+            f"{SYSTEMS[row.system].title:28} T {row.context:2}  C {row.candidates:2}  "
+            f"seed {seed}  {split:4} ADR {result['adr']:5.2f}  RES {result['res']:5.2f}  "
+            f"ADR-RES {result['adr_res']:5.2f}"
+        )
+
+
+def _records_of(plan: Plan, console: Terminal) -> list[dict[str, Any]]:
+    """The records of a plan; says how many others stand beside them."""
     everything = read_records(plan.records)
     records = [record for record in everything if is_run_of(record, plan)]
     if others := len(everything) - len(records):
@@ -104,19 +123,4 @@ def reproduce(
             f"{plan.records}: {others} records there are of other data or settings, and not in the report",
             markup=False,
         )
-    figures = [path for split in splits for path in plot_breakdowns(out, records, split=split.value)]
-    statistics = split_statistics(corpus)
-    title = f"Table 3 on {folder.name}"
-    notes = f"{len(records)} runs; settings of the training: {settings}. Each run has its record in records/."
-    written = write_report(
-        out,
-        experiment,
-        records,
-        title=title,
-        notes=notes,
-        statistics=statistics,
-        figures=figures,
-        cases=table_cases(experiment, records, plan, number=cases),
-    )
-    for path in written:
-        console.print(str(path), markup=False)
+    return records

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -18,6 +19,11 @@ from towhom.models.registry import SYSTEMS
 from towhom.persistence import SavedModel, load_model
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+    from towhom.training.loop import Step
 
 _DEFAULT = TrainingConfig()
 
@@ -88,7 +94,7 @@ def train(
     with the same weights. If OUT holds the model of this very command already, nothing happens.
     """
     require("torch", extra="train", purpose="training")
-    from towhom.training.loop import Step, Watch
+    from towhom.training.loop import Watch
     from towhom.training.loop import train as run
 
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
@@ -97,46 +103,12 @@ def train(
     source = load_model(start) if start is not None else WordVectors.load(vectors or Path())
     given = {key: value for key, value in options.items() if value is not None}
     config = _config(source, settings, dict(map(_setting, parts)), given)
-    writer = None
-    if tensorboard is not None:
-        require("tensorboard", extra="tensorboard", purpose="writing TensorBoard logs")
-        from torch.utils.tensorboard import SummaryWriter
-
-        writer = SummaryWriter(str(tensorboard))
-    columns = (
-        TextColumn("epoch {task.fields[epoch]}"),
-        BarColumn(30),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[state]}"),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=1, epoch=1, state="")
-
-        def step(step: Step) -> None:
-            state = f"loss {step.loss:.4f}, {step.samples_per_second:,.0f} samples/s"
-            bar.update(task, completed=step.batch, total=step.batches, epoch=step.epoch + 1, state=state)
-            if writer is not None:
-                writer.add_scalar("loss", step.loss, step.epoch * step.batches + step.batch)
-
-        def epoch(measured: dict[str, Any]) -> None:
-            dev = measured["dev"]
-            if writer is not None:
-                for metric in ("adr", "res", "adr_res"):
-                    writer.add_scalar(f"dev/{metric}", dev[metric], measured["epoch"])
-                writer.flush()
-            console.print(
-                f"epoch {measured['epoch']:2}  loss {measured['loss']:.4f}  dev ADR {dev['adr']:.2f}  "
-                f"RES {dev['res']:.2f}  ADR-RES {dev['adr_res']:.2f}"
-            )
-
+    with _Progress(console, tensorboard) as progress:
+        watch = Watch(progress.step, progress.epoch)
         try:
-            result = run(config, Corpus(folder), source, out, watch=Watch(step, epoch), replace_model=force)
+            result = run(config, Corpus(folder), source, out, watch=watch, replace_model=force)
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
-        finally:
-            if writer is not None:
-                writer.close()
     dev = result["dev"]
     console.print(
         f"{out}: epoch {result['best_epoch']} of {result['epochs']} was best, dev ADR {dev['adr']:.2f}, "
@@ -144,6 +116,56 @@ def train(
         f"{result['samples_per_second']:,} samples/s",
         markup=False,
     )
+
+
+class _Progress(ExitStack):
+    """Shows how a training goes on; a context manager.
+
+    Args:
+        console: Where to.
+        tensorboard: A folder for TensorBoard's logs, if they are wanted.
+    """
+
+    def __init__(self, console: Terminal, tensorboard: Path | None) -> None:
+        super().__init__()
+        self._console = console
+        self._writer: SummaryWriter | None = None
+        if tensorboard is not None:
+            require("tensorboard", extra="tensorboard", purpose="writing TensorBoard logs")
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(str(tensorboard))
+            self.callback(self._writer.close)
+        columns = (
+            TextColumn("epoch {task.fields[epoch]}"),
+            BarColumn(30),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[state]}"),
+        )
+        bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar = self.enter_context(bar)
+        self._task = bar.add_task("", total=1, epoch=1, state="")
+
+    def step(self, step: Step) -> None:
+        """A batch is done."""
+        state = f"loss {step.loss:.4f}, {step.samples_per_second:,.0f} samples/s"
+        epoch = step.epoch + 1
+        self._bar.update(self._task, completed=step.batch, total=step.batches, epoch=epoch, state=state)
+        if self._writer is not None:
+            self._writer.add_scalar("loss", step.loss, step.epoch * step.batches + step.batch)
+
+    def epoch(self, measured: dict[str, Any]) -> None:
+        """An epoch is done, and measured."""
+        dev = measured["dev"]
+        if self._writer is not None:
+            for metric in ("adr", "res", "adr_res"):
+                self._writer.add_scalar(f"dev/{metric}", dev[metric], measured["epoch"])
+            self._writer.flush()
+        self._console.print(
+            f"epoch {measured['epoch']:2}  loss {measured['loss']:.4f}  dev ADR {dev['adr']:.2f}  "
+            f"RES {dev['res']:.2f}  ADR-RES {dev['adr_res']:.2f}"
+        )
 
 
 def _config(

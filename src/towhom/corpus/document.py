@@ -127,26 +127,10 @@ def _build_published(name: str, lines: list[ReferenceLine], report: Report) -> B
     messages = [line.message for line in lines]
     parts = _MessageColumns(messages)
     addressed = int((parts.addressee >= 0).sum())
-    samples = [(index, line) for index, line in enumerate(lines) if line.label is not None]
-    # The size of most samples is that of the file; a line with another number of candidates is malformed.
-    sizes = Counter(len(line.candidates) for _, line in samples)
-    size = sizes.most_common(1)[0][0] if sizes else 0
-    for index, line in samples:
-        if len(line.candidates) != size:
-            reason = f"{len(line.candidates)} candidates; the other samples have {size}"
-            report.skip(reason, file=name, record=line.message.line or index)
-    samples = [(index, line) for index, line in samples if len(line.candidates) == size]
+    samples, size = _published_samples(name, lines, report)
     if not messages:
         return Built(None, 0, 0, report)
-    utterances = {message.text: index for index, message in reversed(list(enumerate(messages)))}
-    texts = [message.text for message in messages]
-    candidates = np.empty((len(samples), size), np.int64)
-    for row, (index, line) in enumerate(samples):
-        for place, text in enumerate(line.candidates):
-            if text not in utterances:
-                utterances[text] = len(texts)
-                texts.append(text)
-            candidates[row, place] = index if place == line.label else utterances[text]
+    texts, candidates = _published_candidates(messages, samples, size)
     labels = np.array([line.label for _, line in samples], np.int64)
     chosen = np.array([index for index, _ in samples], np.int64)
     columns = parts.with_samples(
@@ -159,6 +143,36 @@ def _build_published(name: str, lines: list[ReferenceLine], report: Report) -> B
         labels={size: labels} if size else {},
     )
     return Built(columns, len(messages), addressed, report)
+
+
+def _published_samples(
+    name: str, lines: list[ReferenceLine], report: Report
+) -> tuple[list[tuple[int, ReferenceLine]], int]:
+    """Samples by their places, and how many candidates each has; a line with another number is malformed."""
+    samples = [(index, line) for index, line in enumerate(lines) if line.label is not None]
+    sizes = Counter(len(line.candidates) for _, line in samples)
+    size = sizes.most_common(1)[0][0] if sizes else 0
+    for index, line in samples:
+        if len(line.candidates) != size:
+            reason = f"{len(line.candidates)} candidates; the other samples have {size}"
+            report.skip(reason, file=name, record=line.message.line or index)
+    return [(index, line) for index, line in samples if len(line.candidates) == size], size
+
+
+def _published_candidates(
+    messages: list[Message], samples: list[tuple[int, ReferenceLine]], size: int
+) -> tuple[list[str], NDArray[np.int64]]:
+    """All texts, those of the messages first; (samples, candidates) which of them each candidate is."""
+    utterances = {message.text: index for index, message in reversed(list(enumerate(messages)))}
+    texts = [message.text for message in messages]
+    candidates = np.empty((len(samples), size), np.int64)
+    for row, (index, line) in enumerate(samples):
+        for place, text in enumerate(line.candidates):
+            if text not in utterances:
+                utterances[text] = len(texts)
+                texts.append(text)
+            candidates[row, place] = index if place == line.label else utterances[text]
+    return texts, candidates
 
 
 def numbering() -> defaultdict[str, int]:
