@@ -74,6 +74,7 @@ READERS = {
     "discord-package": "towhom.readers.discord_package:DiscordPackage",
     "whisper": "towhom.readers.whisper:Whisper",
     "subtitles": "towhom.readers.subtitles:Subtitles",
+    "html": "towhom.readers.html:Pages",
     "xmpp": "towhom.readers.xmpp:Xmpp",
     "reference": "towhom.readers.reference:Reference",
     "irc": "towhom.readers.irc:Irc",

@@ -98,7 +98,9 @@ DIALECTS = {
             r"(?:(?P<year>\d{1,4}) )?\[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?"
             r"(?:(?P<month>[^\W\d_]{3,4})\.? +(?P<dd>\d{1,2})|(?P<dd2>\d{1,2}) (?P<month2>[^\W\d_]{3,4})\.?)"
             rf"(?: (?P<year2>\d{{4}}))?(?:,? |\] \[){_CLOCK}(?P<date>(?!))?\]?[ \t]"
-            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system3>.*)|{_DOES}|{_NOTES})$"
+            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system3>.*)|{_DOES}|{_NOTES}"
+            r"|(?:Join|Part|Quit|Nick|Mode|Topic|Kick|Ban|Info|Away|Names|Notice|Invite|Created|Welcome)\t"
+            r"(?P<system4>.*))$"
             r"|(?:\d{1,4} )?\*\*\*\* (?P<system2>.*)$"
         ),
         day=re.compile(
@@ -146,6 +148,17 @@ DIALECTS = {
             r"|(?P<nick>[^\t]+)\t(?P<text>.*))$"
         ),
         day=re.compile(rb"(\d{4}-\d\d-\d\d) "),
+    ),
+    # [10:26:00] [Server thread/INFO]: <nick> text   [10:26:00] [Server thread/INFO]: nick joined the game
+    # [31May2024 10:26:00.123] [Render thread/INFO] [minecraft/ChatListener]: [CHAT] <nick> text     Minecraft
+    "minecraft": Dialect(
+        line=re.compile(
+            rf"\[(?:(?P<dd>\d\d)(?P<month>[^\W\d_]{{3}})(?P<year>\d{{4}}) )?(?P<date>(?!))?{_CLOCK}\] "
+            r"\[[^\[\]]{1,60}/[A-Z]{4,5}\](?: \[[^\[\]]{0,80}\])?: (?:\[(?:Not Secure|System|CHAT)\] ){0,3}"
+            rf"(?:{_SAYS}|\* (?P<actor>{_NICK}+)(?: (?P<action>.*))?|(?P<system>.*))$"
+        ),
+        day=re.compile(rb"\[(\d\d\w{3}\d{4}) "),
+        sign=re.compile(r"\[[\w :.]{5,22}\] \[[^\[\]]{1,60}/[A-Z]{4,5}\]"),
     ),
     # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, as from a window
     "untimed": Dialect(
