@@ -65,6 +65,7 @@ READERS = {
     "matrix": "towhom.readers.matrix:Matrix",
     "facebook": "towhom.readers.facebook:Facebook",
     "google-chat": "towhom.readers.google_chat:GoogleChat",
+    "hangouts": "towhom.readers.hangouts:Hangouts",
     "zulip": "towhom.readers.zulip:Zulip",
     "mattermost": "towhom.readers.mattermost:Mattermost",
     "rocketchat": "towhom.readers.rocketchat:RocketChat",
@@ -393,8 +394,9 @@ def _log(source: Source, format: str | None, report: Report) -> Log:
         cls = _fitting(source, None) if format is None else reader_class(format)
         if cls is None:
             tried = ", ".join(READERS)
+            found = [text for text in (reader_class(name).explain(source) for name in READERS) if text]
             reason = (
-                f"no log in a known format; tried {tried}. If it is one of these, name it (--format); "
+                f"no log in a known format{''.join(f' ({text})' for text in found)}; tried {tried}. If it is one of these, name it (--format); "
                 "if its lines have a pattern of their own, tell it "
                 "(--pattern '[{time}] <{speaker}> {text}'); "
                 "if it is a table, name its columns (--columns speaker=NAME,text=NAME)"

@@ -441,6 +441,11 @@ class Reader(ABC):
         """Whether the source looks like this format."""
 
     @classmethod
+    def explain(cls, source: Source) -> str | None:
+        """What was found in a source that looks like this format and is not in it, if anything."""
+        return None
+
+    @classmethod
     def configure(cls, source: Source | Folder) -> Self:
         """A reader for this source, with what can be learned from its beginning."""
         return cls()

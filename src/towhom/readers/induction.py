@@ -349,7 +349,7 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     joined = template.joined(enumerate(line.encode() for line in lines)) if template.two_lines else None
     for line in lines if joined is None else (line.decode() for _, line in joined):
         found = template.match(line)
-        if found is not None and not _is_name(found["speaker"]):
+        if found is not None and not is_name(found["speaker"]):
             found = None
         if found is not None:
             speakers.append(speaker_name(found["speaker"]))
@@ -365,12 +365,12 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     # Where every line is of the pattern, few of them are enough.
     whole = messages == len(lines) - headings and all(name[:1].isupper() for name in speakers)
     sure_names = timed or "**{speaker}" in template.text
-    if messages < _FEWEST or not _take_turns(speakers, timed=sure_names, whole=whole):
+    if messages < _FEWEST or not take_turns(speakers, timed=sure_names, whole=whole):
         return 0.0
     undated = template.form in CLOCKS
     if undated and len(minutes) > 3 and not any(minute % 5 for minute in minutes):  # a programme of events
         return 0.0
-    if not _are_said(texts, timed=timed, whole=whole):
+    if not are_said(texts, timed=timed, whole=whole):
         return 0.0
     if own_line:
         covered = 1.0 if all(texts) and messages * (3 if template.two_lines else 2) <= len(lines) + 1 else 0.0
@@ -387,7 +387,7 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     return round(min(0.99, covered * clear * (1 - few / messages)), 2)
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
     name = speaker_name(text)
     if _PHONE_OR_ADDRESS.fullmatch(name):
         return True
@@ -400,7 +400,7 @@ def _is_name(text: str) -> bool:
     )
 
 
-def _take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
+def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
     """Whether a few speak, more than once each, and not always one after the same other."""
     counts = Counter(speakers)
     if len(counts) < 2 or len(speakers) < (1.25 if timed else 1.5 if whole else 2.0) * len(counts):
@@ -423,7 +423,7 @@ def _take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
     )
 
 
-def _are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
+def are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
     """Whether texts are what people say: words, mostly, and not the same all the time."""
     texts = [_LINK.sub("", without_files(text)).strip() for text in texts]
     full = [text for text in texts if text]

@@ -42,7 +42,7 @@ def speaker_name(text: str) -> str:
         return address[1]
     if len(name) > 2 and _AROUND.get(name[0]) == name[-1]:
         name = name[1:-1]
-    return name or text.strip()
+    return name.rstrip(":").rstrip() or text.strip()
 
 
 def is_rule(line: str) -> bool:
