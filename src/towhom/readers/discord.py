@@ -59,11 +59,12 @@ class Discord(JsonExport):
         """Messages; those of the API, which begins with the newest, put in order and called as in exports."""
         if self.path is None:
             return super().values(source)
+        found: Iterator[Any]
         if self.path == "":
             found = (load_line(line) for _, line in source.lines() if line.strip())
         else:
             found = json_items(source, self.path)
-        return by_time(map(_of_api, found), lambda value: _moment(part(value, "timestamp")))
+        return by_time(map(_of_api, found), _moment)
 
     def key(self, record: Record) -> str | None:
         """Channel and day."""
@@ -147,8 +148,9 @@ def _person_of_api(person: Any) -> Any:
     }
 
 
-def _moment(time: Any) -> str | None:
-    """A time, if it is one."""
+def _moment(value: Any) -> str | None:
+    """When a message was sent, if it says so."""
+    time = part(value, "timestamp")
     try:
         return datetime.fromisoformat(time).isoformat() if isinstance(time, str) else None
     except ValueError:

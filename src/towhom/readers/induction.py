@@ -388,6 +388,7 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
 
 
 def is_name(text: str) -> bool:
+    """Whether a text can be the name of somebody who speaks."""
     name = speaker_name(text)
     if _PHONE_OR_ADDRESS.fullmatch(name):
         return True
@@ -435,7 +436,9 @@ def are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
     levels = sum(_BY_PROGRAM.match(text) is not None for text in full)
     sentences = sum(_SENTENCE.search(text) is not None for text in full)
     # Where words are not set apart by spaces, a text of some length is enough.
-    wordy = sum(words) / len(full) >= (1.0 if timed or whole else 2.0) or any(ord(char) > 0x2E80 for char in full[0])
+    wordy = sum(words) / len(full) >= (1.0 if timed or whole else 2.0) or any(
+        ord(char) > 0x2E80 for char in full[0]
+    )
     code = sum(text.endswith((";", "{", "}")) or "://" in text[:12] for text in full)
     return (
         enough_letters

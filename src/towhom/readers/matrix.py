@@ -57,7 +57,7 @@ class Matrix(JsonExport):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """An object with the name of a room and messages, or events in one of the places where they may be."""
+        """An object with the name of a room and messages, or events where they may be."""
         head = head_values(source)
         return head.keys() >= {"room_name", "messages"} or _path(head) is not None
 
@@ -65,13 +65,14 @@ class Matrix(JsonExport):
     def configure(cls, source: Source | Folder) -> Self:
         """The room's name stands before the messages."""
         head = head_values(source)
-        room = name_in(head, "room_name")
-        return cls(room, _EXPORT if room else _path(head) or _EXPORT)
+        room, path = name_in(head, "room_name"), _path(head)
+        return cls(room, _EXPORT if room or path is None else path)
 
     def values(self, source: Source) -> Iterator[Any]:
         """Events; where they may come in any order, the oldest first."""
         if self.channel is not None and self.path == _EXPORT:
             return super().values(source)
+        events: Iterator[Any]
         if self.path in ("", _SOURCE):
             events = (_event(load_line(line)) for _, line in source.lines() if line.strip())
         elif "*" in self.path:
@@ -81,7 +82,7 @@ class Matrix(JsonExport):
             )
         else:
             events = json_items(source, self.path)
-        return by_time((self._kept(event) for event in events), _moment)
+        return by_time((self._kept(event) for event in events), _moment, self._room)
 
     def _kept(self, event: Any) -> Any:
         return {key: event[key] for key in self.kept if key in event} if isinstance(event, dict) else event

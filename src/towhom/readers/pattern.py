@@ -7,7 +7,7 @@ what does not matter; `\n` for the end of a line, where the text begins on the n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from io import BytesIO
@@ -108,10 +108,10 @@ class Pattern(Reader):
     def _of(cls, template: Template, source: Source, *, sure: float | None = None) -> Self:
         lines = template.joined(enumerate(line.encode() for line in _head(source)))
         head = [line.decode() for _, line in lines]
-        found_lines = [template.match(line) for line in head]
+        found_lines = [_begin(line, template) if template.match(line) else None for line in head]
         first = next((place for place, found in enumerate(found_lines) if found), len(head))
         headings = any(day_of(line) for line in head[:first])
-        matches = [found.groupdict() for found in found_lines if found]
+        matches: list[Mapping[str, str | None]] = [found.groupdict() for found in found_lines if found]
         offsets = template.form == "clock" and template.own_line and _are_offsets(matches)
         if template.form in CLOCKS:
             matches += short_dates(line for line in head if day_of(line))
@@ -162,13 +162,6 @@ class Pattern(Reader):
                 raise source.too_long("message", line=number + 1)
             yield number, line
 
-    def _match(self, line: str, template: Template) -> re.Match[str] | None:
-        """A line that begins a message, or says something else at a time."""
-        found = template.begin(line)
-        if found is not None and template.own_line and _NO_SPEAKER.search(found["speaker"]):
-            return None
-        return found
-
     def _day(self, line: str) -> date | None:
         """The day that a line says, if it says nothing else."""
         day = day_of(line, day_first=self.day_first)
@@ -181,7 +174,7 @@ class Pattern(Reader):
     def key(self, record: Record) -> str | None:
         """The day, if the line has one."""
         line = record[1].decode("utf-8", errors="replace")
-        found = self._match(line, self._template)
+        found = _begin(line, self._template)
         if found is None:
             day = self._day(line)
             return str(day) if day else None
@@ -197,7 +190,7 @@ class Pattern(Reader):
     def begins(self, record: Record) -> bool:
         """Whether the line has the pattern, or its beginning, or is a day."""
         line = record[1].decode("utf-8", errors="replace")
-        return self._match(line, self._template) is not None or self._day(line) is not None
+        return _begin(line, self._template) is not None or self._day(line) is not None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
         """A message from each line of the pattern and those that go on with it."""
@@ -205,9 +198,9 @@ class Pattern(Reader):
         begun: tuple[int, re.Match[str], list[str]] | None = None
         for number, raw in records:
             line = report.decode(raw)
-            found = self._match(line, template)
+            found = _begin(line, template)
             day = self._day(line) if found is None else None
-            ends = day is not None or (begun is None or template.own_line) and is_rule(line)
+            ends = day is not None or ((begun is None or template.own_line) and is_rule(line))
             if begun is not None and (found is not None or ends):
                 yield self._message(begun, clock, report)
                 begun = None
@@ -243,7 +236,15 @@ class Pattern(Reader):
         return time_of(parts, day_first=self.day_first, year=self._year) if self.form else None
 
 
-def _are_offsets(matches: list[dict[str, str | None]]) -> bool:
+def _begin(line: str, template: Template) -> re.Match[str] | None:
+    """A line that begins a message, or says something else at a time."""
+    found = template.begin(line)
+    if found is not None and template.own_line and _NO_SPEAKER.search(found["speaker"]):
+        return None
+    return found
+
+
+def _are_offsets(matches: Sequence[Mapping[str, str | None]]) -> bool:
     """Whether times count from the beginning of a recording: a clock writes midnight with two zeros."""
     return bool(matches) and matches[0].get("h") == "0" and not any(each.get("half") for each in matches)
 

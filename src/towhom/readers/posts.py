@@ -276,9 +276,13 @@ def in_order(posts: Iterable[tuple[int, Post]]) -> Iterator[tuple[int, Post]]:
             yield _stored(file, starts[index], starts[index + 1])
 
 
-def by_time(values: Iterable[Any], time_of: Callable[[Any], str | None]) -> Iterator[Any]:
-    """Values of one room, the oldest first."""
-    posts = ((0, Post(text="", time=time_of(value), value=value)) for value in values)
+def by_time(
+    values: Iterable[Any],
+    time_of: Callable[[Any], str | None],
+    room_of: Callable[[Any], str | None] = lambda value: None,
+) -> Iterator[Any]:
+    """Values room by room, and in each the oldest first."""
+    posts = ((0, Post(text="", time=time_of(each), room=room_of(each), value=each)) for each in values)
     return (post["value"] for _, post in in_order(posts))
 
 

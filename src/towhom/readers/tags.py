@@ -123,50 +123,47 @@ class _Cutter:
         text, place = self._left + piece, 0
         while place < len(text):
             if self._until is not None:
-                place, found_end = self._skip(text, place)
-                if not found_end:
-                    break
+                place, complete = self._skip(text, place)
             elif text[place] != "<":
                 end = self._text_end(text, place, final=final)
                 if end > place:
                     yield unescaped(text[place:end])
-                place = end
-                if place < len(text) and text[place] != "<":
-                    break
+                place, complete = end, text[end : end + 1] != "&"
             elif text.startswith(("<!", "<?"), place):
-                if len(text) - place < 4 and not final:
-                    break
-                self._until = "-->" if text.startswith("<!--", place) else ">"
-                place += 2
+                complete = final or len(text) - place >= len("<!--")
+                if complete:
+                    self._until = "-->" if text.startswith("<!--", place) else ">"
+                    place += 2
             else:
-                found = _TAG.match(text, place)
-                if found is None:
-                    if len(text) - place < 3 and not final:
-                        break
-                    yield "<"
-                    place += 1
-                elif found["close"]:
-                    yield from self._tag(found)
-                    place = found.end()
-                elif not final and (found.end() == len(text) or text[found.end()] == "="):
-                    break
-                else:  # another tag begins before this one has ended: it was none
-                    yield unescaped(text[place : found.end()])
-                    place = found.end()
-                    if place < len(text) and text[place] != "<":
-                        yield text[place]
-                        place += 1
+                found, end = self._tag(text, place, final=final)
+                complete = end > place
+                if found is not None:
+                    yield found
+                place = end
+            if not complete:
+                break
         self._left = text[place:]
         if len(self._left) > MAX_MESSAGE:
             raise self._source.too_long("tag", line=1)
 
-    def _tag(self, found: re.Match[str]) -> Iterator[Tag]:
+    def _tag(self, text: str, place: int, *, final: bool) -> tuple[str | Tag | None, int]:
+        """The tag that begins at a place, or what is there instead; and where it ends, if that is known."""
+        found = _TAG.match(text, place)
+        if found is None:
+            return ("<", place + 1) if final or len(text) - place > len("</") else (None, place)
+        end = found.end()
+        if not found["close"]:
+            if not final and (end == len(text) or text[end] == "="):
+                return None, place
+            # Another tag begins before this one has ended, or the page does: it was none.
+            end += end < len(text) and text[end] != "<"
+            return unescaped(text[place:end]), end
         name, ends, rest = found["name"].lower(), bool(found["end"]), found["rest"]
         alone = name in _VOID or rest.endswith("/")
         if name in _UNREAD and not ends and not alone:
             self._until = f"</{name}"
-        else:
-            yield Tag(name, ends, alone, rest)
+            return None, end
+        return Tag(name, ends, alone, rest), end
 
     def _skip(self, text: str, place: int) -> tuple[int, bool]:
         """Where what is skipped ends, or may begin to end; and whether that has been found."""

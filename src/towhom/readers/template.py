@@ -94,15 +94,15 @@ class Template:
         speaker: bytes | None = None
         said = True
         for number, line in lines:
-            short = held is not None and len(line) + len(held[1]) <= _LONGEST
-            if held is not None and short and self._is_match(held[1] + b"\n" + line):
+            both = b"" if held is None else held[1] + b"\n" + line
+            if held is not None and len(both) <= _LONGEST and self._is_match(both):
                 if said or not self._speaker_first:
-                    yield held[0], held[1] + b"\n" + line
-                    held, speaker, said = None, held[1], False
+                    yield held[0], both
+                    speaker, said = held[1], False
                 else:  # what stands below a name and a time is a text; a time alone, that they go on
                     yield held
                     yield number, (speaker or held[1]) + b"\n" + line
-                    held = None
+                held = None
                 continue
             if held is not None:
                 said = said or bool(held[1].strip())

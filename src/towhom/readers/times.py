@@ -71,7 +71,8 @@ _LONGEST_HEADING = 300
 _RULES = " \t-–—=*#_~>|"
 """What stands around a day in a heading."""
 _BEGUN = re.compile(
-    r"(?:(?:Conversation|Chat) with .{1,200}? at|Session Start(?: \([^()]{0,100}\))?:|Session Time:|Day changed(?: to)?"
+    r"(?:(?:Conversation|Chat) with .{1,200}? at|Session Start(?: \([^()]{0,100}\))?:|Session Time:"
+    r"|Day changed(?: to)?"
     r"|(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?|Start logging at|BEGIN LOGGING AT|Date:) ",
     re.IGNORECASE,
 )
