@@ -373,7 +373,8 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     if not are_said(texts, timed=timed, whole=whole):
         return 0.0
     if own_line:
-        covered = 1.0 if all(texts) and messages * (3 if template.two_lines else 2) <= len(lines) + 1 else 0.0
+        full = sum(bool(text) for text in texts[:-1]) >= 0.9 * (messages - 1)
+        covered = 1.0 if full and messages * (3 if template.two_lines else 2) <= len(lines) + 2 else 0.0
     elif timed:
         covered = (messages + begun + 0.7 * min(others, 2 * messages)) / (len(lines) - headings)
         # What has a time and no speaker, the client says; much of it, a server.

@@ -1,4 +1,4 @@
-"""IRC logs: of a dozen clients, bots and servers, files with day marks, and without times.
+"""IRC logs: of a dozen clients, bots and servers, files with day marks, and without times; Minecraft's.
 
 Each dialect is a regular expression whose group names say what a line is. A new dialect is one more entry
 in `DIALECTS`.
@@ -204,7 +204,8 @@ class Irc(Reader):
     name = "irc"
     title = (
         "IRC log (irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech, Limnoria, Supybot, dircproxy, mIRC, "
-        "HexChat, XChat, Eggdrop, Quassel, Textual, Konversation; # YYYYMMDD day marks; or no times)"
+        "HexChat, XChat, Eggdrop, Quassel, Textual, Konversation; # YYYYMMDD day marks; or no times), "
+        "or that of a Minecraft server"
     )
 
     def __init__(self, dialect: str = "bracket", day: date = UNDATED, *, identified: bool = False) -> None:
@@ -266,9 +267,11 @@ class Irc(Reader):
             return None
         groups = found.groups() if self.dialect != "month" else found.group("day", "year", "begun")
         day = " ".join(group.decode("utf-8", errors="replace") for group in groups if group)
+        if self.dialect == "minecraft":
+            day = f"{day[:2]} {day[2:-4]} {day[-4:]}"
         if self.dialect == "month" and not found["begun"]:
             day = f"{day[: -len(found['year'])]}{int(found['year']):04}"
-        if self.dialect == "irssi" or (day[:1].isdecimal() and self.dialect != "month"):
+        if self.dialect == "irssi" or (day[:1].isdecimal() and self.dialect not in ("month", "minecraft")):
             return day
         time = parse_time(day)
         return str(time.date()) if time else day
@@ -286,7 +289,7 @@ class Irc(Reader):
             found = match(text)
             if found is None:
                 if text.strip():
-                    report.skip("not a line of an IRC log", file=file, record=number)
+                    report.skip("not a line of the log", file=file, record=number)
                 continue
             last = found.lastgroup
             if last == "text":
@@ -366,12 +369,19 @@ def _month_time(found: re.Match[str], clock: Clock) -> datetime | None:
     return clock.at(date, *found.group("h", "m", "s", "zone", "half"))
 
 
+def _minecraft_time(found: re.Match[str], clock: Clock) -> datetime | None:
+    """The time of a line that may have its day as 31May2024."""
+    month = month_number(found["month"] or "")
+    day = f"{found['year']}-{month:02}-{found['dd']}" if month else None
+    return clock.at(day, *found.group("h", "m", "s", "zone", "half"))
+
+
 def _seconds_time(found: re.Match[str], clock: Clock) -> datetime | None:
     clock.last = datetime.fromtimestamp(int(found["epoch"]), UTC)
     return clock.last
 
 
-_TIMES = {"month": _month_time, "seconds": _seconds_time}
+_TIMES = {"month": _month_time, "seconds": _seconds_time, "minecraft": _minecraft_time}
 
 
 def _head(source: Source) -> list[str]:

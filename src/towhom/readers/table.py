@@ -6,6 +6,7 @@ Columns are found by their names or, where these say nothing, by what stands in 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -33,6 +34,8 @@ from towhom.readers.times import is_day_first, short_dates
 _ROOMS = ("channel name", "room name", "channel", "room", "title", "topic", "name", "display name", "id")
 """What is said of a room around its messages, the surest first."""
 _DELIMITERS = ("\t", ",", ";", "|")
+_DISCRIMINATOR = re.compile(r"(?<=[^\s#])#[0-9]{4}$")
+"""What Discord wrote behind a name, and nobody who calls somebody by it."""
 _SHOWN = 12
 _ROWS = 1000
 """Of a file of Parquet that are in memory at once."""
@@ -168,8 +171,9 @@ class Table(Posts):
                 }
                 return cls(named, path="csv", delimiter=delimiter, day_first=day_first, by_values=True)
         for path, samples, count in record_paths(source):
+            most = max(map(len, samples.values()))
             names = [
-                name for name, values in samples.items() if len(values) >= count * 0.8 and "item" not in name
+                name for name, values in samples.items() if len(values) >= most * 0.8 and "item" not in name
             ]
             if not names or count < FEWEST:
                 continue
@@ -238,7 +242,7 @@ class Table(Posts):
         addressee = identifier(found.get("addressee"))
         return Post(
             text=str(text),
-            speaker=_text(found.get("speaker")),
+            speaker=_DISCRIMINATOR.sub("", _text(found.get("speaker")) or "") or None,
             time=time_of_row(found.get("day"), found.get("time"), day_first=self.day_first),
             id=_text(found.get("id")),
             reply_to=_text(found.get("reply_to")),

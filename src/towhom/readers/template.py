@@ -18,7 +18,7 @@ _LONGEST = 1000
 _BEHIND = re.compile(
     r"\s*(?:[(<](?:[0-9]{4,15}|[^\s()<>@]{1,60}@[^\s()<>]{1,60}"
     r"|pinned|edited|guest|external|unverified|privately|direct message)[)>]"
-    r"|:[\w+-]{1,40}:)$",
+    r"|:[\w+-]{1,40}:|(?<=[^\s#])#[0-9]{4})$",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"\s*(?:={10,}|-{10,}|_{10,}|\*{10,})\s*")
@@ -31,12 +31,12 @@ _AROUND = {"'": "'", '"': '"', "“": "”", "‘": "’", "«": "»", "`": "`",
 def speaker_name(text: str) -> str:
     """A name without what stands around it and behind it: quotes, a number, a mark, a client's address.
 
-    >>> [speaker_name(text) for text in ("'Ada'", "Ada(12345678)", "Bob B (pinned)", "ada@example.org/Home")]
-    ['Ada', 'Ada', 'Bob B', 'ada@example.org']
+    >>> [speaker_name(text) for text in ("'Ada'", "Ada(12345678)", "ada#1234 (pinned)", "ada@x.org/Home")]
+    ['Ada', 'Ada', 'ada', 'ada@x.org']
     """
     name = text.strip()
     privately = _PRIVATELY.fullmatch(name)
-    name = privately[1].rstrip() if privately else _BEHIND.sub("", name)
+    name = privately[1].rstrip() if privately else _BEHIND.sub("", _BEHIND.sub("", name))
     address = _ADDRESS.fullmatch(name)
     if address is not None:
         return address[1]
