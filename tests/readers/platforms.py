@@ -482,7 +482,7 @@ def exporter_div(number: int, name: str, text: str, more: str = "") -> str:
         f'class="chatlog__message-container " data-message-id="{number}"><div class="chatlog__message">{more}'
         f'<div class="chatlog__header"><span class="chatlog__author" title="{name}">{name}</span> '
         f'<span class="chatlog__timestamp"><a href="#c">{time}</a></span></div>'
-        f'<div class="chatlog__content chatlog__markdown"><span class="chatlog__markdown-preserve">{text}</span>'
+        f'<div class="chatlog__content"><span class="chatlog__markdown-preserve">{text}</span>'
         f"</div></div></div></div>"
     )
 

@@ -301,10 +301,15 @@ def _pattern(text: str) -> Iterator[bytes]:
         lines = [f"# {text}", f"--- Day changed {text}", f"--- {text} ---"]
         lines += [f"{stamp}ada | {text}", f"{stamp}{text}", f"{stamp}{text} | hi", f"{text} | ada | hi", text]
         yield "\n".join([*chat, *lines]).encode()
+    people = [("ada", "bob", "eve")[number % 3] for number in range(120)]
     for head in ("ada\n10:03\n", "10:03\nada\n", "ada 10:03\n"):
-        chat = [f"{head.replace('ada', name)}what is it, then? {name}" for name in ("ada", "bob", "eve") * 40]
-        yield "\n".join([*chat, f"{head}{text}", f"{text}\n10:03\n{text}", f"10:03\n{text}\n{text}"]).encode()
-    page = "<br>".join(f"(10:03) {name}: what is it, then?" for name in ("ada", "bob") * 40)
+        heads = [head.replace("ada", name) for name in people]
+        chat = [f"{each}what is it, then, and why? {number}" for number, each in enumerate(heads)]
+        lines = [f"{head}{text}", f"{text}\n10:03\n{text}", f"10:03\n{text}\n{text}"]
+        yield "\n".join([*chat, *lines]).encode()
+    page = "<br>".join(
+        f"(10:03) {name}: what is it, then, and why? {number}" for number, name in enumerate(people)
+    )
     yield f"<html><body>{page}<br>(10:04) ada: {text}<{text}<br>{text}".encode()
 
 

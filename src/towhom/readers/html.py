@@ -139,13 +139,14 @@ class _Walk:
         if tag.breaks or tag.name == "img":
             self.text("\n" if tag.breaks else tag.attributes.get("alt", "") if _is_emoji(classes) else "")
         collects = len(self._collected)
+        left_out = any(not field for field, _ in self._collected)
         for label in labels:
             for outer, attribute, field in self._page.places.get(label, ()):
                 if outer and not self._labels[outer]:
                     continue
                 if attribute:
                     self._put(field, tag.attributes.get(attribute, ""))
-                elif not tag.alone:
+                elif not tag.alone and not left_out:
                     self._collected.append((field, []))
                     break
         self._names[tag.name] += 1

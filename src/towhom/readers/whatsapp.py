@@ -128,6 +128,8 @@ class WhatsApp(Reader):
         else:
             year = third if third > 99 else 2000 + third
             month, day = (second, first) if self.day_first else (first, second)
+            if month > 12 >= day:  # a date that can be read in one way only is, whatever the others are like
+                month, day = day, month
         hour = int(found["h"])
         half = found["half"] or found["first"] or found["arabic"]
         if half:
