@@ -400,6 +400,239 @@ def long_pattern(count: int) -> Files:
     return {"chat.txt": "\n".join(lines).encode()}
 
 
+def long_line(count: int) -> Files:
+    """As LINE writes it: the day is a heading."""
+    lines, day = ["[LINE] Chat history with Rowing club", "Saved on: 2024/06/03 10:30"], ""
+    for number, time, name in times(count):
+        if day != f"{time:%Y/%m/%d(%a)}":
+            day = f"{time:%Y/%m/%d(%a)}"
+            lines += ["", day]
+        clock = f"{time + timedelta(minutes=number % 4):%H:%M}"
+        lines.append(f"{clock}\t{name}\t{said(number)}, and then")
+    return {"chat.txt": "\n".join(lines).encode()}
+
+
+def long_exporter_text(count: int) -> Files:
+    """As DiscordChatExporter writes it: a head of a line, the text below it, rules around all."""
+    rule = "=" * 62
+    posts = [
+        f"[{time:%d-%b-%y %I:%M %p}] {name}#1234\n{said(number)}, and then\n"
+        for number, time, name in times(count)
+    ]
+    return {"lounge.txt": "\n".join([f"{rule}\nGuild: Crew\n{rule}\n", *posts, rule, "Exported"]).encode()}
+
+
+def long_two_lines(count: int) -> Files:
+    """As imessage-exporter writes it: a line for the time, one for the name."""
+    posts = [
+        f"{time:%b %d, %Y  %I:%M:%S %p} (Read after {number} seconds)\n{name}\n{said(number)}, and then\n"
+        for number, time, name in times(count)
+    ]
+    return {"chat.txt": "\n".join(posts).encode()}
+
+
+def long_pidgin(count: int) -> Files:
+    """As Pidgin writes it: a page of lines."""
+    lines, day = [], ""
+    for number, time, name in times(count):
+        if day != f"{time:%d %b %Y}":
+            day = f"{time:%d %b %Y}"
+            lines.append(f"<h3>Conversation with club at {time:%a} {day} {time:%H:%M:%S} on ada/ (irc)</h3>")
+        says = f"<font size='2'>({time:%H:%M:%S})</font> <b>{name}:</b></font> {said(number)}, and then<br/>"
+        lines.append(f"<font color='#16569E'>{says}")
+    return {"log.html": "\n".join(["<html><body>", *lines, "</body></html>"]).encode()}
+
+
+# Pages ------------------------------------------------------------------------------------------------------
+
+
+def telegram_page(messages: list[str]) -> bytes:
+    title = '<div class="page_header"><div class="text bold">\nRowing club\n</div></div>'
+    head = '<!DOCTYPE html>\n<html><head><script src="x"></script></head><body>'
+    return "\n".join([head, title, *messages, "</body></html>"]).encode()
+
+
+def telegram_div(number: int, name: str | None, text: str, more: str = "") -> str:
+    time = START + number * STEP
+    named = f'<div class="from_name">\n{name} \n</div>' if name else ""
+    return (
+        f'<div class="message default clearfix{"" if name else " joined"}" id="message{number}">\n'
+        f'<div class="body"><div class="pull_right date details" title="{time:%d.%m.%Y %H:%M:%S} UTC+00:00">'
+        f'\n{time:%H:%M}\n</div>{named}{more}<div class="text">\n{text}\n</div></div></div>'
+    )
+
+
+def long_telegram_pages(count: int) -> Files:
+    reply = '<div class="reply_to details">In reply to <a href="#go_to_message{}">this message</a></div>'
+    made = [
+        telegram_div(number, name, f"line {number}", reply.format(number - 1) if number % 4 == 1 else "")
+        for number, _, name in times(count)
+    ]
+    return {
+        "chat/messages.html": telegram_page(made[: count // 2]),
+        "chat/messages2.html": telegram_page(made[count // 2 :]),
+        "chat/css/style.css": b".message { margin: 0 }",
+    }
+
+
+def exporter_div(number: int, name: str, text: str, more: str = "") -> str:
+    time = f"{START + number * STEP:%m/%d/%Y %I:%M %p}"
+    return (
+        f'<div class="chatlog__message-group"><div id="chatlog__message-container-{number}" '
+        f'class="chatlog__message-container " data-message-id="{number}"><div class="chatlog__message">{more}'
+        f'<div class="chatlog__header"><span class="chatlog__author" title="{name}">{name}</span> '
+        f'<span class="chatlog__timestamp"><a href="#c">{time}</a></span></div>'
+        f'<div class="chatlog__content"><span class="chatlog__markdown-preserve">{text}</span>'
+        f"</div></div></div></div>"
+    )
+
+
+def exporter_page(messages: list[str]) -> bytes:
+    entries = "".join(
+        f'<div class="preamble__entry">{text}</div>' for text in ("Crew", "Text / lounge", "boats")
+    )
+    style = "<style>.chatlog__message { margin: 0 } a > b { color: red }</style>"
+    head = f'<!DOCTYPE html><html><head>{style}</head><body><div class="preamble">{entries}</div>'
+    return "\n".join([head, *messages, "</body></html>"]).encode()
+
+
+def long_exporter_page(count: int) -> Files:
+    mention = '<span class="chatlog__markdown-mention" title="ada">@ada</span> look'
+    return {
+        "lounge.html": exporter_page(
+            [
+                exporter_div(number, name, mention if number % 4 == 1 else f"line {number}")
+                for number, _, name in times(count)
+            ]
+        )
+    }
+
+
+def meta_page(messages: list[str]) -> bytes:
+    return f"<html><head></head><body><h1>Rowing club</h1>{''.join(messages)}</body></html>".encode()
+
+
+def meta_div(number: int, name: str, text: str) -> str:
+    time = START + number * STEP
+    return (
+        f'<div class="pam _2ph- _a6-g uiBoxWhite noborder"><h2 class="_2pim _a6-h _a6-i">{name}</h2>'
+        f'<div class="_a6-p"><div><div></div><div>{text}</div><div><ul class="_a6-q"><li>x</li></ul></div>'
+        f'</div></div><div class="_3-94 _a6-o">{time:%b %d, %Y %I:%M %p}</div></div>'
+    )
+
+
+def long_meta_pages(count: int) -> Files:
+    made = [meta_div(number, name, said(number)) for number, _, name in times(count)][::-1]
+    folder = "your_activity/messages/inbox/club_1a2b"
+    return {
+        f"{folder}/message_1.html": meta_page(made[: count // 2]),
+        f"{folder}/message_2.html": meta_page(made[count // 2 :]),
+    }
+
+
+def sms(number: int, name: str, text: str, kind: int = 1) -> str:
+    time = milliseconds(START + number * STEP)
+    return (
+        f'<sms protocol="0" address="+1" date="{time}" type="{kind}" body="{text}" contact_name="{name}" />'
+    )
+
+
+def long_sms(count: int) -> Files:
+    made = [sms(number, "ada", f"{said(number)}&#10;more", number % 2 + 1) for number in range(count)]
+    return {"sms.xml": "\n".join(["<?xml version='1.0'?>", "<smses>", *made, "</smses>"]).encode()}
+
+
+# Hangouts ---------------------------------------------------------------------------------------------------
+
+
+def hangouts_event(number: int, person: int, text: str | None, **more: Any) -> dict[str, Any]:
+    segment = {} if text is None else {"segment": [{"type": "TEXT", "text": text}]}
+    return {"sender_id": {"gaia_id": str(person), "chat_id": str(person)}, "event_id": f"e{number}",
+            "timestamp": str(milliseconds(START + number * STEP) * 1000),
+            "chat_message": {"message_content": segment}, "event_type": "REGULAR_CHAT_MESSAGE",
+            **more}  # fmt: skip
+
+
+def hangouts(events: list[Any], name: str | None = "Rowing club") -> bytes:
+    people = [
+        {"id": {"gaia_id": str(place), "chat_id": str(place)}, "fallback_name": person}
+        for place, person in enumerate(NAMES)
+    ]
+    inner = {"type": "GROUP", "participant_data": people, **({"name": name} if name else {})}
+    conversation = {"conversation_id": {"id": "c"}, "conversation": inner}
+    return encoded({"conversations": [{"conversation": conversation, "events": events}]})
+
+
+def long_hangouts(count: int) -> Files:
+    return {"Hangouts.json": hangouts([hangouts_event(n, n % 3, said(n)) for n in range(count)])}
+
+
+# The same platforms, as other programs write them -----------------------------------------------------------
+
+
+def long_slackdump(count: int) -> Files:
+    made = []
+    for number, time, name in times(count):
+        ts = f"{int(time.timestamp())}.000100"
+        message = {"type": "message", "user": name, "text": f"line {number}", "ts": ts}
+        if number % 4 == 1 and made:
+            made[-1]["slackdump_thread_replies"] = [message]
+        else:
+            made.append(message)
+    return {"C0123456.json": encoded({"channel_id": "C0123456", "name": "club", "messages": made[::-1]})}
+
+
+def long_matrix_events(count: int) -> Files:
+    made = []
+    for number, time, _ in times(count):
+        content: dict[str, Any] = {"msgtype": "m.text", "body": f"line {number}"}
+        if number % 4 == 1:
+            content["m.relates_to"] = {"m.in_reply_to": {"event_id": f"$e{number - 1}"}}
+        made.append({"type": "m.room.message", "sender": f"@{'abc'[number % 3]}:x.org", "content": content,
+                     "event_id": f"$e{number}", "room_id": "!club:x.org",
+                     "origin_server_ts": milliseconds(time)})  # fmt: skip
+    return {"events.json": encoded({"chunk": made[::-1], "end": "t1"})}
+
+
+def long_discord_api(count: int) -> Files:
+    made = []
+    for number, time, name in times(count):
+        message = {"id": str(number), "type": 0, "content": f"line {number}", "channel_id": "9",
+                   "author": {"id": name, "username": name}, "mentions": [],
+                   "timestamp": time.isoformat()}  # fmt: skip
+        if number % 4 == 1:
+            message |= {"type": 19, "message_reference": {"message_id": str(number - 1)}}
+        made.append(message)
+    return {"messages.json": encoded(made[::-1])}
+
+
+def long_nested(count: int) -> Files:
+    """Messages somewhere in a JSON file, with keys in keys."""
+    made = [
+        {
+            "created": {"when": time.isoformat()},
+            "commenter": {"display_name": name},
+            "message": {"body": said(n)},
+        }
+        for n, time, name in times(count)
+    ]
+    return {"chat.json": encoded({"version": 2, "video": {"comments": made}})}
+
+
+def long_rooms(count: int) -> Files:
+    """A list a room, under its name."""
+    made = [{"user": name, "text": said(n), "ts": time.isoformat()} for n, time, name in times(count)]
+    return {"chat.json": encoded({"club": made[: count // 2], "news": made[count // 2 :]})}
+
+
+def long_unnamed(count: int) -> Files:
+    """Keys that say nothing."""
+    made = [
+        {"u": name, "t": f"{said(n)}, and then", "at": time.timestamp()} for n, time, name in times(count)
+    ]
+    return {"chat.json": json_lines(made)}
+
+
 # More dialects of IRC ---------------------------------------------------------------------------------------
 
 
@@ -492,6 +725,29 @@ PLATFORMS: dict[str, tuple[str, Callable[[int], Files]]] = {
         "irc",
         irc("[%Y-%m-%d %H:%M:%S] <NICK> ", action="-*- bob waves", join="--> cleo (u@h) has joined #room"),
     ),
+    "minecraft": (
+        "irc",
+        irc(
+            "[%d%b%Y %H:%M:%S.123] [Server thread/INFO] [minecraft/DedicatedServer]: <NICK> ",
+            action="* bob waves",
+            join="cleo joined the game",
+        ),
+    ),
+    "slackdump": ("slack", long_slackdump),
+    "matrix events": ("matrix", long_matrix_events),
+    "discord api": ("discord", long_discord_api),
+    "hangouts": ("hangouts", long_hangouts),
+    "telegram pages": ("html", long_telegram_pages),
+    "exporter page": ("html", long_exporter_page),
+    "meta pages": ("html", long_meta_pages),
+    "sms": ("html", long_sms),
+    "nested": ("table", long_nested),
+    "rooms": ("table", long_rooms),
+    "unnamed": ("table", long_unnamed),
     "pattern": ("pattern", long_pattern),
+    "line": ("pattern", long_line),
+    "exporter text": ("pattern", long_exporter_text),
+    "two lines": ("pattern", long_two_lines),
+    "pidgin": ("pattern", long_pidgin),
 }
 """What it is -> its format, and a builder of a log of so many messages."""

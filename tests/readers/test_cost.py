@@ -28,19 +28,28 @@ from tests.readers.exports import (
     write,
 )
 from tests.readers.platforms import (
+    exporter_div,
+    exporter_page,
     facebook,
     facebook_message,
     gitter_message,
     google_message,
+    hangouts,
+    hangouts_event,
     json_lines,
     lua_item,
     mattermost,
     mattermost_post,
+    meta_div,
+    meta_page,
     package_message,
     rocket_message,
     signal_envelope,
+    sms,
     stanza,
     teams_message,
+    telegram_div,
+    telegram_page,
     zulip,
     zulip_archived,
     zulip_message,
@@ -289,8 +298,39 @@ def _pattern(text: str) -> Iterator[bytes]:
     for stamp in ("2024-05-31 10:03 | ", "31 May 2024 10:03 | ", "10:03 | "):
         names = ("ada", "bob", "ada", "eve") * 40
         chat = [f"{stamp}{name} | what is it, then? {number}" for number, name in enumerate(names)]
-        lines = [f"{stamp}ada | {text}", f"{stamp}{text}", f"{stamp}{text} | hi", f"{text} | ada | hi", text]
+        lines = [f"# {text}", f"--- Day changed {text}", f"--- {text} ---"]
+        lines += [f"{stamp}ada | {text}", f"{stamp}{text}", f"{stamp}{text} | hi", f"{text} | ada | hi", text]
         yield "\n".join([*chat, *lines]).encode()
+    people = [("ada", "bob", "eve")[number % 3] for number in range(120)]
+    for head in ("ada\n10:03\n", "10:03\nada\n", "ada 10:03\n"):
+        heads = [head.replace("ada", name) for name in people]
+        chat = [f"{each}what is it, then, and why? {number}" for number, each in enumerate(heads)]
+        lines = [f"{head}{text}", f"{text}\n10:03\n{text}", f"10:03\n{text}\n{text}"]
+        yield "\n".join([*chat, *lines]).encode()
+    page = "<br>".join(
+        f"(10:03) {name}: what is it, then, and why? {number}" for number, name in enumerate(people)
+    )
+    yield f"<html><body>{page}<br>(10:04) ada: {text}<{text}<br>{text}".encode()
+
+
+def _html(text: str) -> Iterator[Files | bytes]:
+    reply = f'<div class="reply_to details"><a href="{text}'
+    yield telegram_page(
+        [telegram_div(1, "ada", text), telegram_div(2, text, "hi"), telegram_div(3, None, "hi", reply)]
+    )
+    yield telegram_page([telegram_div(1, "ada", f"<{text}"), telegram_div(2, "ada", f"<!--{text}")])
+    yield exporter_page([exporter_div(1, "ada", text), exporter_div(2, "ada", "hi", f'<a title="{text}')])
+    yield meta_page([meta_div(1, "ada", text), meta_div(2, text, "hi"), f"<script>{text}"])
+    yield "\n".join(["<smses>", sms(1, "ada", text), sms(2, text, "hi"), f"<sms {text}"]).encode()
+
+
+def _hangouts(text: str) -> Iterator[bytes]:
+    events = [
+        hangouts_event(1, 1, text),
+        hangouts_event(2, 2, "hi", event_id=text, timestamp=text),
+        hangouts_event(3, 1, None, event_type=text),
+    ]
+    yield hangouts(events, text)
 
 
 HOSTILE: dict[str, Callable[[str], Iterator[bytes | Files]]] = {
@@ -313,6 +353,8 @@ HOSTILE: dict[str, Callable[[str], Iterator[bytes | Files]]] = {
     "discord-package": _package,
     "whisper": _whisper,
     "subtitles": _subtitles,
+    "html": _html,
+    "hangouts": _hangouts,
     "xmpp": _xmpp,
     "table": _table,
     "pattern": _pattern,

@@ -33,7 +33,7 @@ FORMS = {
     r"[{time}] {speaker}\n{text}": "[%H:%M] NAME\nTEXT",
     "{time} From {speaker} to {skip}: {text}": "%H:%M:%S From NAME to Everyone: TEXT",
     '{time} "{speaker}" {text}': '%Y-%m-%dT%H:%M:%SZ "NAME" TEXT',
-    "[{time}] {skip}<{speaker}> {text}": "[%H:%M:%S] [Server thread/INFO]: <NAME> TEXT",
+    "[{time}] {skip}<{speaker}> {text}": "[%H:%M:%S] (in the lobby) <NAME> TEXT",
     "{time}, {speaker} : {text}": "%Y년 %m월 %d일 오전 %I:%M, NAME : TEXT",
 }
 

@@ -33,6 +33,7 @@ from towhom.readers.base import (
     Report,
     Source,
     file_source,
+    is_tar,
     standard_input,
     stream_source,
 )
@@ -65,6 +66,7 @@ READERS = {
     "matrix": "towhom.readers.matrix:Matrix",
     "facebook": "towhom.readers.facebook:Facebook",
     "google-chat": "towhom.readers.google_chat:GoogleChat",
+    "hangouts": "towhom.readers.hangouts:Hangouts",
     "zulip": "towhom.readers.zulip:Zulip",
     "mattermost": "towhom.readers.mattermost:Mattermost",
     "rocketchat": "towhom.readers.rocketchat:RocketChat",
@@ -74,6 +76,7 @@ READERS = {
     "discord-package": "towhom.readers.discord_package:DiscordPackage",
     "whisper": "towhom.readers.whisper:Whisper",
     "subtitles": "towhom.readers.subtitles:Subtitles",
+    "html": "towhom.readers.html:Pages",
     "xmpp": "towhom.readers.xmpp:Xmpp",
     "reference": "towhom.readers.reference:Reference",
     "irc": "towhom.readers.irc:Irc",
@@ -226,7 +229,7 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
             files.append(standard_input())
         elif not path.exists():
             raise LogError("there is no such file or folder", file=str(path))
-        elif path.is_dir() or (path.is_file() and _is_zip(path)):
+        elif path.is_dir() or (path.is_file() and (_is_zip(path) or is_tar(path))):
             logs += _logs_in(Folder.of(path), format, report)
         else:
             files.append(file_source(path) if path.is_file() else _pipe(path))
@@ -392,9 +395,11 @@ def _log(source: Source, format: str | None, report: Report) -> Log:
         cls = _fitting(source, None) if format is None else reader_class(format)
         if cls is None:
             tried = ", ".join(READERS)
+            found = (reader_class(name).explain(source) for name in READERS)
+            explained = "".join(f" ({text})" for text in found if text)
             reason = (
-                f"no log in a known format; tried {tried}. If it is one of these, name it (--format); "
-                "if its lines have a pattern of their own, tell it "
+                f"no log in a known format{explained}; tried {tried}. If it is one of these, "
+                "name it (--format); if its lines have a pattern of their own, tell it "
                 "(--pattern '[{time}] <{speaker}> {text}'); "
                 "if it is a table, name its columns (--columns speaker=NAME,text=NAME)"
             )

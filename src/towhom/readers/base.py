@@ -6,10 +6,12 @@ import codecs
 import hashlib
 import io
 import sys
+import tarfile
 import zipfile
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,6 +28,8 @@ HEAD_BYTES = 1 << 16
 MAX_MESSAGE = 4 << 20
 """Bytes of a line, or of a message in JSON. No platform takes messages of more than 64 kB; the rest is for
 what exports put beside them. What is longer is no chat, and gets no memory."""
+_TAR_MAGIC = 257, b"ustar"
+"""Where a tar archive says what it is, and how."""
 PARQUET = b"PAR1"
 """The first bytes of a table in Parquet, the one binary format that is read."""
 _WIDE_MARKS = (
@@ -223,6 +227,8 @@ class Source:
         head = self.head
         if not head.strip():
             raise LogError("the file is empty", file=self.name)
+        if _is_tar(head):
+            raise LogError("this is a packed tar archive; unpack it, and give the folder", file=self.name)
         if b"\0" in head and wide_encoding(head) is None and not head.startswith(PARQUET):
             raise LogError("this is a binary file, not a chat log", file=self.name)
 
@@ -293,18 +299,20 @@ def _as_utf8(stream: BinaryIO) -> Iterable[bytes]:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder, or a zip archive, whose files belong together."""
+    """A folder, or a zip or tar archive, whose files belong together."""
 
     name: str
     files: tuple[Source, ...]
 
     @classmethod
     def of(cls, path: Path) -> Folder:
-        """All files below a folder or in a zip archive, sorted by name; hidden ones left out."""
+        """All files below a folder or in a zip or tar archive, sorted by name; hidden ones left out."""
         name = path.name or str(path)
         if path.is_dir():
             paths = sorted(file for file in path.rglob("*") if file.is_file())
             found = [(file.relative_to(path).as_posix(), _file_opener(file)) for file in paths]
+        elif is_tar(path):
+            found = sorted(_tar_members(path), key=lambda member: member[0])
         else:
             try:
                 # Open as long as its files are: opened for each of them, a large archive's directory would be
@@ -361,6 +369,74 @@ def _file_opener(path: Path) -> Callable[[], BinaryIO]:
 
 def _member_opener(archive: zipfile.ZipFile, member: str) -> Callable[[], BinaryIO]:
     return lambda: archive.open(member)  # type: ignore[return-value]
+
+
+def is_tar(path: Path) -> bool:
+    """Whether a file is a tar archive that is not packed."""
+    with suppress(OSError), path.open("rb") as file:  # what cannot be opened is reported when it is read
+        return _is_tar(file.read(_TAR_MAGIC[0] + len(_TAR_MAGIC[1])))
+    return False
+
+
+def _is_tar(head: bytes) -> bool:
+    return head[_TAR_MAGIC[0] :].startswith(_TAR_MAGIC[1])
+
+
+def _tar_members(path: Path) -> Iterator[tuple[str, Callable[[], BinaryIO]]]:
+    """The files of a tar archive, each with what opens it."""
+    count = 0
+    try:
+        with tarfile.open(path, "r:") as archive:
+            for member in archive:
+                count += 1
+                if count > _MAX_FILES:
+                    raise LogError(f"the tar archive holds more than {_MAX_FILES:,} files", file=str(path))
+                archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
+                if member.isreg() and not member.issparse():
+                    name = member.name.removeprefix("./")
+                    yield name, partial(_Slice.opened, path, member.offset_data, member.size)
+    except (tarfile.TarError, OSError, ValueError) as error:
+        reason = f"the tar archive is truncated or damaged ({error}); fetch it anew"
+        raise LogError(reason, file=str(path)) from error
+
+
+class _Slice(io.RawIOBase):
+    """A part of a file: what a tar archive holds of one of its files."""
+
+    def __init__(self, file: BinaryIO, start: int, size: int) -> None:
+        self._file, self._start, self._left = file, start, size
+        file.seek(start)
+
+    @classmethod
+    def opened(cls, path: Path, start: int, size: int) -> BinaryIO:
+        """The part, to be read."""
+        return io.BufferedReader(cls(path.open("rb"), start, size))
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """How much has been read."""
+        return self._file.tell() - self._start
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes.
+
+        Raises:
+            EOFError: The archive ends before the part does.
+        """
+        piece = self._file.read(min(len(buffer), self._left))
+        if self._left and len(buffer) and not piece:
+            raise EOFError("it ends too early")
+        buffer[: len(piece)] = piece
+        self._left -= len(piece)
+        return len(piece)
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        self._file.close()
 
 
 def file_source(path: Path) -> Source:
@@ -439,6 +515,11 @@ class Reader(ABC):
     @abstractmethod
     def sniff(cls, source: Source | Folder) -> bool:
         """Whether the source looks like this format."""
+
+    @classmethod
+    def explain(cls, source: Source) -> str | None:
+        """What was found in a source that looks like this format and is not in it, if anything."""
+        return None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:

@@ -31,11 +31,15 @@ class Clock:
         """A line says which day it is; whether we can tell."""
         for form in _DAY_FORMATS:
             with suppress(ValueError):
-                self._start = datetime.strptime(text, form).replace(hour=0, minute=0, second=0)
-                self._clock = -1
-                self._seen = None
+                self.set_date(datetime.strptime(text, form).date())
                 return True
         return False
+
+    def set_date(self, day: date) -> None:
+        """From here on, it is this day."""
+        self._start = datetime(day.year, day.month, day.day)
+        self._clock = -1
+        self._seen = None
 
     def midnight(self) -> datetime:
         """When the current day began."""

@@ -1,16 +1,32 @@
-"""Discord: the JSON files that DiscordChatExporter writes, a channel each."""
+"""Discord: the JSON files that DiscordChatExporter writes, a channel each, and messages of the API."""
 
 from __future__ import annotations
 
 import re
-from typing import Self
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Self
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Record, Source
-from towhom.readers.json_export import JsonExport, Seen, Value, head_values, name_in, part, text_at, time_at
+from towhom.readers.json_export import (
+    JsonExport,
+    Seen,
+    Value,
+    head_values,
+    json_items,
+    name_in,
+    part,
+    text_at,
+    time_at,
+)
 from towhom.readers.links import LONGEST_NAME, Mention, said
+from towhom.readers.posts import by_time, load_line
 
 _SAID = {"Default", "Reply"}
+_SAID_OF_API = (0, 19)
+"""Numbers of the same kinds of messages."""
+_OF_API = ("channel_id", "content", "timestamp", "author.username")
 # How a mention stands in the content if the exporter was told not to format it.
 _RAW_MENTION = re.compile(r"<@!?(\d+)>")
 
@@ -19,18 +35,36 @@ class Discord(JsonExport):
     """A channel, a thread or a direct conversation."""
 
     name = "discord"
-    title = "Discord channel (JSON of DiscordChatExporter)"
+    title = "Discord channel (JSON of DiscordChatExporter, or messages as its API gives them)"
     kept = ("id", "type", "timestamp", "content", "author", "mentions", "reference")
+
+    def __init__(self, channel: str | None = None, path: str | None = None) -> None:
+        super().__init__(channel)
+        self.path = path
+        """Where messages of the API are, if it is they."""
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """An object with a guild, a channel and messages."""
-        return head_values(source).keys() >= {"guild", "channel", "messages"}
+        """An object with a guild, a channel and messages; or messages with the keys of the API."""
+        head = head_values(source)
+        return head.keys() >= {"guild", "channel", "messages"} or _path(head) is not None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
         """The channel's name stands before the messages."""
-        return cls(name_in(head_values(source), "channel.name"))
+        head = head_values(source)
+        return cls(name_in(head, "channel.name"), _path(head))
+
+    def values(self, source: Source) -> Iterator[Any]:
+        """Messages; those of the API, which begins with the newest, put in order and called as in exports."""
+        if self.path is None:
+            return super().values(source)
+        found: Iterator[Any]
+        if self.path == "":
+            found = (load_line(line) for _, line in source.lines() if line.strip())
+        else:
+            found = json_items(source, self.path)
+        return by_time(map(_of_api, found), _moment)
 
     def key(self, record: Record) -> str | None:
         """Channel and day."""
@@ -77,6 +111,50 @@ class Discord(JsonExport):
             channel=self.channel,
             line=line,
         )
+
+
+def _path(head: dict[str, Any]) -> str | None:
+    """Where messages of the API are; nothing stands for JSON lines."""
+    for path in ("item", "messages.item", ""):
+        before = f"{path}." if path else ""
+        if all(f"{before}{key}" in head for key in _OF_API):
+            return path
+    return None
+
+
+def _of_api(value: Any) -> Any:
+    """A message of the API as exports have it."""
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type")
+    said = kind in _SAID_OF_API and not isinstance(kind, bool)
+    return {
+        "id": value.get("id"),
+        "type": "Default" if said else str(kind),
+        "timestamp": value.get("timestamp"),
+        "content": value.get("content"),
+        "author": _person_of_api(value.get("author")),
+        "mentions": [_person_of_api(each) for each in _list(value.get("mentions"))],
+        "reference": {"messageId": part(value, "message_reference", "message_id")},
+    }
+
+
+def _person_of_api(person: Any) -> Any:
+    return {
+        "id": part(person, "id"),
+        "nickname": name_in(person, "global_name"),
+        "name": name_in(person, "username"),
+        "isBot": part(person, "bot") is True,
+    }
+
+
+def _moment(value: Any) -> str | None:
+    """When a message was sent, if it says so."""
+    time = part(value, "timestamp")
+    try:
+        return datetime.fromisoformat(time).isoformat() if isinstance(time, str) else None
+    except ValueError:
+        return None
 
 
 def _list(value: object) -> list[object]:

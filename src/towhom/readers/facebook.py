@@ -28,7 +28,7 @@ class Facebook(Posts):
 
     name = "facebook"
     title = "Facebook Messenger or Instagram messages (message_1.json, or the folder or zip of the download)"
-    paths = ("messages.item",)
+    paths = ("messages.item", "item.messages.item")
     signs = (("sender_name", "timestamp_ms"), ("senderName", "timestamp"))
 
     @classmethod

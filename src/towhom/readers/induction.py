@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from towhom.readers.template import Template
-from towhom.readers.times import CLOCKS, FORMS, time_of
+from towhom.readers.template import Template, is_rule, speaker_name, without_files
+from towhom.readers.times import CLOCKS, FORMS, day_of, time_of
 
 _LINES, _LENGTH = 200, 400
 _FEWEST = 3
@@ -43,11 +43,12 @@ _SEPARATORS = (
         "[{speaker}]: ",
         "({speaker}) ",
         "({speaker}): ",
-        "*{speaker}*: ",
         "**{speaker}**: ",
+        "**{speaker}:** ",
+        "**{speaker}** ",
+        "*{speaker}*: ",
     ),
     *(
-        "**{speaker}** ",
         "@{speaker}: ",
         "<{speaker}>: ",
         "{speaker}: ",
@@ -81,6 +82,7 @@ _SEPARATORS = (
         "From {speaker} to {skip}:\\n",
         "**{speaker}**\\n",
         "**{speaker}**:\\n",
+        "**{speaker}:**\\n",
     ),
 )
 """What can stand around a name and before a text."""
@@ -230,14 +232,22 @@ _NO_NAMES = {
         "license",
     ),
 }
-_NO_NAME = re.compile(r"[/\\={}()\[\];$%^`\"<>]|\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$")
+_NO_NAME = re.compile(
+    r"[/\\={}()\[\];$%^`\"<>]|(?<![\w#.-])\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$"
+)
+_PHONE_OR_ADDRESS = re.compile(r"\+[0-9][0-9 ()-]{5,20}|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}")
+_ROLE = re.compile(r" \([^()]{1,30}\)$")
 _BY_PROGRAM = re.compile(
     r"[\[(<]?(?:DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|TRACE|SEVERE)\b"
     r"|[a-z_]\w*\.\w+\.\w+ |(?:GET|POST|PUT|HEAD) /"
 )
 """How texts begin that a program writes."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_SENTENCE = re.compile(r"[.?!,;:)…。？！，]|\b(?:I|you|we|it|is|the|a|ok|yes|no)\b", re.IGNORECASE)
+_LINK = re.compile(r"\bhttps?://\S+")
+_SENTENCE = re.compile(
+    r"[.?!,;:)…。？！，]|\b(?:I|you|we|it|is|the|a|ok|yes|no|hi|hello|hey|bye|thanks|thank|please|sorry|me)\b",
+    re.IGNORECASE,
+)
 
 
 class Induced(NamedTuple):
@@ -259,7 +269,8 @@ def induce(head_lines: tuple[bytes, ...]) -> Induced | None:
     if len(lines) < _FEWEST or any("\0" in line for line in lines):
         return None
     best: Induced | None = None
-    for template, form in _candidates(lines):
+    candidates = dict.fromkeys(_candidates(lines))
+    for template, form in candidates:
         sure = _judged(Template(template, form), lines)
         if best is None or sure > best.sure:
             best = Induced(template, form, sure)
@@ -275,6 +286,8 @@ def _candidates(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     for (form, before, after), count in around.most_common(12):
         if count * 10 < min(len(lines), _TRIED_FIRST):
             continue
+        if before is not None and not (before + after).strip():
+            yield from ((template, form) for template in _TWO_LINES)
         if before is not None:
             for separator in _SEPARATORS:
                 yield f"{before}{{time}}{after}{separator}{{text}}", form
@@ -311,6 +324,14 @@ def _between(after: str) -> str:
     return re.sub(r" +", " ", after[:end]).replace("\t", "\\t")
 
 
+_TWO_LINES = (
+    "{speaker}\\n{time}\\n{text}",
+    "{time}\\n{speaker}\\n{text}",
+    "{time}{skip}\\n{speaker}\\n{text}",
+)
+"""Patterns with a line for the name and one for the time."""
+
+
 def _behind_name(template: str) -> Iterator[str]:
     """Patterns with the name first: the text on the next lines, or on the same."""
     yield f"{template.rstrip()}\\n{{text}}"
@@ -320,46 +341,59 @@ def _behind_name(template: str) -> Iterator[str]:
 
 def _judged(template: Template, lines: Sequence[str]) -> float:
     """How sure it is that a pattern is that of a chat: nothing, if it is not."""
-    own_line = "\\n" in template.text
+    own_line, timed = template.own_line, template.form is not None
     speakers: list[str] = []
     texts: list[str] = []
     minutes: list[int] = []
-    begun = 0
-    for line in lines:
+    begun = headings = 0
+    joined = template.joined(enumerate(line.encode() for line in lines)) if template.two_lines else None
+    for line in lines if joined is None else (line.decode() for _, line in joined):
         found = template.match(line)
-        if found is not None and not _is_name(found["speaker"]):
+        if found is not None and not is_name(found["speaker"]):
             found = None
         if found is not None:
-            speakers.append(found["speaker"].strip())
+            speakers.append(speaker_name(found["speaker"]))
             texts.append("" if own_line else found["text"])
             minutes += [int(found["m"])] if "m" in found.groupdict() and not found["s"] else []
+        elif line.startswith("# ") or day_of(line) is not None:
+            headings += 1
         elif template.begin(line) is not None:
             begun += 1
-        elif own_line and texts:
+        elif texts and (own_line or not texts[-1]) and not is_rule(line):
             texts[-1] += " " + line
-    if len(speakers) < _FEWEST or not _take_turns(speakers, timed=template.form is not None):
+    messages, others = len(speakers), len(lines) - len(speakers) - begun - headings
+    # Where every line is of the pattern, few of them are enough.
+    whole = messages == len(lines) - headings and all(name[:1].isupper() for name in speakers)
+    sure_names = timed or "**{speaker}" in template.text
+    if messages < _FEWEST or not take_turns(speakers, timed=sure_names, whole=whole):
         return 0.0
     undated = template.form in CLOCKS
     if undated and len(minutes) > 3 and not any(minute % 5 for minute in minutes):  # a programme of events
         return 0.0
-    if not _are_said(texts, timed=template.form is not None):
+    if not are_said(texts, timed=timed, whole=whole):
         return 0.0
-    messages, others = len(speakers), len(lines) - len(speakers) - begun
     if own_line:
-        covered = 1.0 if all(texts) and messages * 2 <= len(lines) + 1 else 0.0
-    elif template.form:
-        covered = (messages + begun + 0.7 * min(others, 2 * messages)) / len(lines)
-        covered *= messages / (messages + begun)
+        full = sum(bool(text) for text in texts[:-1]) >= 0.9 * (messages - 1)
+        covered = 1.0 if full and messages * (3 if template.two_lines else 2) <= len(lines) + 2 else 0.0
+    elif timed:
+        covered = (messages + begun + 0.7 * min(others, 2 * messages)) / (len(lines) - headings)
+        # What has a time and no speaker, the client says; much of it, a server.
+        covered *= (messages / (messages + begun)) ** (0.25 if "<{speaker}>" in template.text else 0.5)
     else:
-        covered = messages / len(lines)
+        covered = (messages + 0.3 * min(others, messages)) / (len(lines) - headings)
     # A name with nothing but spaces or a mark of punctuation around it can be a word of the text.
     bracketed = any(mark in template.text for mark in ("<{", "[{speaker", "({speaker", "**{", "@{"))
-    clear = 1.0 if bracketed or template.form else 0.9
-    return round(min(0.99, covered * clear * (1 - 0.6 / messages)), 2)
+    clear = 1.0 if bracketed or timed else 0.9
+    few = 0.3 if whole else 0.6
+    return round(min(0.99, covered * clear * (1 - few / messages)), 2)
 
 
-def _is_name(text: str) -> bool:
-    name = text.strip()
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of somebody who speaks."""
+    name = speaker_name(text)
+    if _PHONE_OR_ADDRESS.fullmatch(name):
+        return True
+    name = _ROLE.sub("", name)
     words = name.lower().split()
     if not words or len(words) > 4 or len(name) > 40 or _NO_NAME.search(name):
         return False
@@ -368,10 +402,10 @@ def _is_name(text: str) -> bool:
     )
 
 
-def _take_turns(speakers: Sequence[str], *, timed: bool) -> bool:
+def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
     """Whether a few speak, more than once each, and not always one after the same other."""
     counts = Counter(speakers)
-    if len(counts) < 2 or len(speakers) < (1.25 if timed else 2.0) * len(counts):
+    if len(counts) < 2 or len(speakers) < (1.25 if timed else 1.5 if whole else 2.0) * len(counts):
         return False
     first_words = {speaker.split()[0] for speaker in counts}
     if len(first_words) == 1 and len(counts) > 1:  # the name of a machine, before those of its programs
@@ -391,9 +425,9 @@ def _take_turns(speakers: Sequence[str], *, timed: bool) -> bool:
     )
 
 
-def _are_said(texts: Iterable[str], *, timed: bool) -> bool:
+def are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
     """Whether texts are what people say: words, mostly, and not the same all the time."""
-    texts = [text.strip() for text in texts]
+    texts = [_LINK.sub("", without_files(text)).strip() for text in texts]
     full = [text for text in texts if text]
     if len(full) * 2 < len(texts) or len(full) < _FEWEST:
         return False
@@ -403,7 +437,9 @@ def _are_said(texts: Iterable[str], *, timed: bool) -> bool:
     levels = sum(_BY_PROGRAM.match(text) is not None for text in full)
     sentences = sum(_SENTENCE.search(text) is not None for text in full)
     # Where words are not set apart by spaces, a text of some length is enough.
-    wordy = sum(words) / len(full) >= (1.0 if timed else 2.5) or any(ord(char) > 0x2E80 for char in full[0])
+    wordy = sum(words) / len(full) >= (1.0 if timed or whole else 2.0) or any(
+        ord(char) > 0x2E80 for char in full[0]
+    )
     code = sum(text.endswith((";", "{", "}")) or "://" in text[:12] for text in full)
     return (
         enough_letters

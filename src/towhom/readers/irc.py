@@ -1,4 +1,4 @@
-"""IRC logs: of a dozen clients, bots and servers, files with day marks, and without times.
+"""IRC logs: of a dozen clients, bots and servers, files with day marks, and without times; Minecraft's.
 
 Each dialect is a regular expression whose group names say what a line is. A new dialect is one more entry
 in `DIALECTS`.
@@ -98,7 +98,9 @@ DIALECTS = {
             r"(?:(?P<year>\d{1,4}) )?\[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?"
             r"(?:(?P<month>[^\W\d_]{3,4})\.? +(?P<dd>\d{1,2})|(?P<dd2>\d{1,2}) (?P<month2>[^\W\d_]{3,4})\.?)"
             rf"(?: (?P<year2>\d{{4}}))?(?:,? |\] \[){_CLOCK}(?P<date>(?!))?\]?[ \t]"
-            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system3>.*)|{_DOES}|{_NOTES})$"
+            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system3>.*)|{_DOES}|{_NOTES}"
+            r"|(?:Join|Part|Quit|Nick|Mode|Topic|Kick|Ban|Info|Away|Names|Notice|Invite|Created|Welcome)\t"
+            r"(?P<system4>.*))$"
             r"|(?:\d{1,4} )?\*\*\*\* (?P<system2>.*)$"
         ),
         day=re.compile(
@@ -147,6 +149,17 @@ DIALECTS = {
         ),
         day=re.compile(rb"(\d{4}-\d\d-\d\d) "),
     ),
+    # [10:26:00] [Server thread/INFO]: <nick> text   [10:26:00] [Server thread/INFO]: nick joined the game
+    # [31May2024 10:26:00.123] [Render thread/INFO] [minecraft/ChatListener]: [CHAT] <nick> text     Minecraft
+    "minecraft": Dialect(
+        line=re.compile(
+            rf"\[(?:(?P<dd>\d\d)(?P<month>[^\W\d_]{{3}})(?P<year>\d{{4}}) )?(?P<date>(?!))?{_CLOCK}\] "
+            r"\[[^\[\]]{1,60}/[A-Z]{4,5}\](?: \[[^\[\]]{0,80}\])?: (?:\[(?:Not Secure|System|CHAT)\] ){0,3}"
+            rf"(?:{_SAYS}|\* (?P<actor>{_NICK}+)(?: (?P<action>.*))?|(?P<system>.*))$"
+        ),
+        day=re.compile(rb"\[(\d\d\w{3}\d{4}) "),
+        sign=re.compile(r"\[[\w :.]{5,22}\] \[[^\[\]]{1,60}/[A-Z]{4,5}\]"),
+    ),
     # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, as from a window
     "untimed": Dialect(
         line=re.compile(
@@ -191,7 +204,8 @@ class Irc(Reader):
     name = "irc"
     title = (
         "IRC log (irclogs.ubuntu.com, irssi, WeeChat, ZNC, energymech, Limnoria, Supybot, dircproxy, mIRC, "
-        "HexChat, XChat, Eggdrop, Quassel, Textual, Konversation; # YYYYMMDD day marks; or no times)"
+        "HexChat, XChat, Eggdrop, Quassel, Textual, Konversation; # YYYYMMDD day marks; or no times), "
+        "or that of a Minecraft server"
     )
 
     def __init__(self, dialect: str = "bracket", day: date = UNDATED, *, identified: bool = False) -> None:
@@ -253,9 +267,11 @@ class Irc(Reader):
             return None
         groups = found.groups() if self.dialect != "month" else found.group("day", "year", "begun")
         day = " ".join(group.decode("utf-8", errors="replace") for group in groups if group)
+        if self.dialect == "minecraft":
+            day = f"{day[:2]} {day[2:-4]} {day[-4:]}"
         if self.dialect == "month" and not found["begun"]:
             day = f"{day[: -len(found['year'])]}{int(found['year']):04}"
-        if self.dialect == "irssi" or (day[:1].isdecimal() and self.dialect != "month"):
+        if self.dialect == "irssi" or (day[:1].isdecimal() and self.dialect not in ("month", "minecraft")):
             return day
         time = parse_time(day)
         return str(time.date()) if time else day
@@ -273,7 +289,7 @@ class Irc(Reader):
             found = match(text)
             if found is None:
                 if text.strip():
-                    report.skip("not a line of an IRC log", file=file, record=number)
+                    report.skip("not a line of the log", file=file, record=number)
                 continue
             last = found.lastgroup
             if last == "text":
@@ -353,12 +369,19 @@ def _month_time(found: re.Match[str], clock: Clock) -> datetime | None:
     return clock.at(date, *found.group("h", "m", "s", "zone", "half"))
 
 
+def _minecraft_time(found: re.Match[str], clock: Clock) -> datetime | None:
+    """The time of a line that may have its day as 31May2024."""
+    month = month_number(found["month"] or "")
+    day = f"{found['year']}-{month:02}-{found['dd']}" if month else None
+    return clock.at(day, *found.group("h", "m", "s", "zone", "half"))
+
+
 def _seconds_time(found: re.Match[str], clock: Clock) -> datetime | None:
     clock.last = datetime.fromtimestamp(int(found["epoch"]), UTC)
     return clock.last
 
 
-_TIMES = {"month": _month_time, "seconds": _seconds_time}
+_TIMES = {"month": _month_time, "seconds": _seconds_time, "minecraft": _minecraft_time}
 
 
 def _head(source: Source) -> list[str]:

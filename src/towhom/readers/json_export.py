@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import ijson
 
@@ -24,6 +25,8 @@ Value = dict[str, Any]
 """A message as the platform wrote it, or the part of it that a reader needs."""
 
 MAX_DEPTH = 100
+_HEAD_VALUES = 200
+_ANY_KEY = r"((?:(?!\.item).)+)"
 _MAX_AROUND = 100
 """How much of what an object says before its list of messages is kept."""
 _NO_JSON = (ijson.JSONError, UnicodeDecodeError)
@@ -148,38 +151,73 @@ def _values_in(head: bytes) -> dict[str, Any]:
     return found
 
 
-def items_below(source: Source, outer: str, inner: str) -> Iterator[Any]:
-    """The values of lists that lie in objects of a list, each with what its object says before them.
+class Head(NamedTuple):
+    """What the head of a JSON file holds: where there are objects, and the first values of every place."""
+
+    objects: Counter[str]
+    values: dict[str, list[Any]]
+
+
+def head_shape(source: Source) -> Head:
+    """The shape of the head of a JSON file, or of JSON lines."""
+    if source.head_text.lstrip()[:1] not in (b"{", b"["):
+        return Head(Counter(), {})
+    return _shape_of(source.head_text)
+
+
+@lru_cache(maxsize=1)
+def _shape_of(head: bytes) -> Head:
+    objects = Counter[str]()
+    values: dict[str, list[Any]] = {}
+    with suppress(*_NO_JSON):
+        for path, event, value in ijson.parse(
+            _Checked(io.BytesIO(head)), use_float=True, multiple_values=True
+        ):
+            if event == "start_map":
+                objects[path] += 1
+            elif event in ("string", "number") and len(found := values.setdefault(path, [])) < _HEAD_VALUES:
+                found.append(value)
+    return Head(objects, values)
+
+
+def items_below(source: Source, path: str, beside: str | None = None) -> Iterator[tuple[dict[str, Any], Any]]:
+    """The objects at a path that leads through lists and objects, each with what is said around them.
 
     Args:
         source: A JSON file.
-        outer: The path of the objects, like "chats.item".
-        inner: The path of the values in them, like "messages.item".
+        path: Where they are, like "chats.item.messages.item"; `*` is any key.
+        beside: The path of a value that stands before them, and is given as a whole.
 
     Yields:
-        The texts and numbers of the object, and the value.
+        The texts and numbers around the object that stand before it, by their paths, with what is beside it,
+        and the keys that it is under as `*`; and the object.
     """
-    path = f"{outer}.{inner}"
+    place_of = re.compile(_ANY_KEY.join(map(re.escape, path.split("*"))))
 
     def parse(stream: Any) -> Iterator[Any]:
         around: dict[str, Any] = {}
-        builder = None
+        builder, built = None, ""
         for place, event, value in ijson.parse(stream, use_float=True):
             if builder is not None:
                 builder.event(event, value)
-                if event == "end_map" and place == path:
-                    yield around, builder.value
+                if place == built and event in ("end_map", "end_array"):
+                    if built == beside:
+                        around[built] = builder.value
+                    else:
+                        yield around, builder.value
                     builder = None
-            elif place == path:
-                if event == "start_map":
-                    builder = ijson.ObjectBuilder()
+            elif place == beside or (found := place_of.fullmatch(place)):
+                if place != beside and found and found.groups():
+                    around["*"] = " ".join(found.groups())
+                if event in ("start_map", "start_array"):
+                    builder, built = ijson.ObjectBuilder(), place
                     builder.event(event, value)
-                elif event not in ("end_map", "start_array", "end_array"):
+                elif event in ("string", "number", "boolean", "null") and place != beside:
                     yield around, value
-            elif place == outer and event == "start_map":
-                around = {}
-            elif event in ("string", "number") and place.startswith(outer) and len(around) < _MAX_AROUND:
-                around[place[len(outer) + 1 :]] = value
+            elif event == "start_map":
+                around = {key: each for key, each in around.items() if not key.startswith(f"{place}.")}
+            elif event in ("string", "number") and len(around) < _MAX_AROUND:
+                around[place] = value
 
     return read_json(source, parse, path)
 

@@ -18,6 +18,8 @@ from towhom.readers.base import Folder, Reader, Record, Report, Source
 
 _IDENTIFIERS = ("speaker", "addressee", "id", "reply_to")
 _WRITTEN = ("addressee", "id", "reply_to", "channel", "name")
+_OF_OTHERS = {"timestamp", "reply-to", "conversation_id", "date", "created_at"}
+"""Keys of lines that have a speaker and a text, and are not ours: they are read as a table."""
 _KINDS = {kind.value: kind for kind in Kind}
 
 
@@ -29,11 +31,13 @@ class JsonLines(Reader):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """The first line is an object with a speaker and a text."""
+        """The first line is an object with a speaker and a text, and calls nothing as others do."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         first = _load(source.head_lines[0])
-        return isinstance(first, dict) and "speaker" in first and "text" in first
+        if not isinstance(first, dict) or "speaker" not in first or "text" not in first:
+            return False
+        return "time" in first or not _OF_OTHERS & first.keys()
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
         """Objects; a line that is no JSON as it stands."""

@@ -1,9 +1,9 @@
-"""Matrix: the JSON that Element exports of a room, which holds the room's events."""
+"""Matrix: the JSON that Element exports of a room, and events as servers and archives give them."""
 
 from __future__ import annotations
 
 import re
-from datetime import date
+from collections.abc import Iterator
 from typing import Any, Self
 
 from towhom.chat import Kind, Message
@@ -13,16 +13,22 @@ from towhom.readers.json_export import (
     Seen,
     Value,
     head_values,
+    items_below,
+    json_items,
     name_in,
     part,
     since_epoch,
     text_at,
 )
 from towhom.readers.links import Mention, said
+from towhom.readers.posts import by_time, load_line
 
 _SAID = {"m.text": Kind.MESSAGE, "m.emote": Kind.ACTION, "m.notice": Kind.NOTICE}
+_EXPORT, _SOURCE = "messages.item", "source"
+_PLACES = (_EXPORT, "chunk.item", "item", "", _SOURCE, "events.item")
+"""Where events may be; nothing stands for JSON lines."""
 _DAY = 86_400_000
-_EPOCH = date(1970, 1, 1).toordinal()
+_SYNC = "rooms.join.*.timeline.events.item"
 # Mentions of clients that do not list them: a link to the person in the formatted text.
 _LINKED = re.compile(r'"https://matrix\.to/#/(@[^"/?]+)"')
 
@@ -31,7 +37,7 @@ class Matrix(JsonExport):
     """A room. Names are the display names that the export tells of, else the first part of the address."""
 
     name = "matrix"
-    title = "Matrix room (JSON of Element's export)"
+    title = "Matrix room (JSON of Element's export; events of the API, of matrix-commander or of archives)"
     kept = (
         "event_id",
         "type",
@@ -41,24 +47,53 @@ class Matrix(JsonExport):
         "content",
         "unsigned",
         "prev_content",
+        "room_id",
+        "room",
     )
+
+    def __init__(self, channel: str | None = None, path: str = _EXPORT) -> None:
+        super().__init__(channel)
+        self.path = path
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """An object with the name of a room and messages."""
-        return head_values(source).keys() >= {"room_name", "messages"}
+        """An object with the name of a room and messages, or events where they may be."""
+        head = head_values(source)
+        return head.keys() >= {"room_name", "messages"} or _path(head) is not None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
         """The room's name stands before the messages."""
-        return cls(name_in(head_values(source), "room_name"))
+        head = head_values(source)
+        room, path = name_in(head, "room_name"), _path(head)
+        return cls(room, _EXPORT if room or path is None else path)
+
+    def values(self, source: Source) -> Iterator[Any]:
+        """Events; where they may come in any order, the oldest first."""
+        if self.channel is not None and self.path == _EXPORT:
+            return super().values(source)
+        events: Iterator[Any]
+        if self.path in ("", _SOURCE):
+            events = (_event(load_line(line)) for _, line in source.lines() if line.strip())
+        elif "*" in self.path:
+            events = (
+                {**value, "room": around.get("*")} if isinstance(value, dict) else value
+                for around, value in items_below(source, self.path)
+            )
+        else:
+            events = json_items(source, self.path)
+        return by_time((self._kept(event) for event in events), _moment, self._room)
+
+    def _kept(self, event: Any) -> Any:
+        return {key: event[key] for key in self.kept if key in event} if isinstance(event, dict) else event
 
     def key(self, record: Record) -> str | None:
         """Room and day, in UTC."""
-        time = part(record[1], "origin_server_ts")
-        if not isinstance(time, int) or not 0 <= time < 100_000 * _DAY:
-            return None
-        return " ".join(filter(None, (self.channel, str(date.fromordinal(_EPOCH + time // _DAY)))))
+        moment = _moment(record[1])
+        return " ".join(filter(None, (self._room(record[1]), moment[:10]))) if moment else None
+
+    def _room(self, value: Any) -> str | None:
+        return self.channel or name_in(value, "room", "room_id")
 
     def link(self, value: Value, seen: Seen) -> None:
         """Display names, and the author of the message that this one answers."""
@@ -99,12 +134,13 @@ class Matrix(JsonExport):
         time, event = since_epoch(microseconds=stamp * 1000), name_in(value, "event_id")
         if value.get("renamed"):
             old, new = value["renamed"]
-            return Message(old, new, None, time, event, None, Kind.RENAME, self.channel, line)
+            return Message(old, new, None, time, event, None, Kind.RENAME, self._room(value), line)
         edit = part(content, "m.relates_to", "rel_type") == "m.replace"
         # A message that was taken back has nothing left in it.
         if kind != "m.room.message" or edit or not content:
             text = name_in(content, "body") or kind
-            return Message(value["speaker"], text, None, time, event, None, Kind.SYSTEM, self.channel, line)
+            room = self._room(value)
+            return Message(value["speaker"], text, None, time, event, None, Kind.SYSTEM, room, line)
         text = text_at(content, "body")
         return said(
             value["speaker"],
@@ -115,9 +151,34 @@ class Matrix(JsonExport):
             time=time,
             id=event,
             reply_to=value["reply_to"],
-            channel=self.channel,
+            channel=self._room(value),
             line=line,
         )
+
+
+def _path(head: dict[str, Any]) -> str | None:
+    """Where the events of a file are."""
+    for path in _PLACES:
+        before = f"{path}." if path else ""
+        if all(f"{before}{key}" in head for key in ("sender", "origin_server_ts", "type")):
+            return path
+    return _SYNC if any(path.endswith(".timeline.events.item.origin_server_ts") for path in head) else None
+
+
+def _event(value: Any) -> Any:
+    """The event of a line; matrix-commander writes it among what it knows of it."""
+    source = part(value, _SOURCE)
+    if not isinstance(source, dict):
+        return value
+    return {**source, "room": name_in(value, "room_display_name")}
+
+
+def _moment(value: Any) -> str | None:
+    """When an event was, in ISO 8601."""
+    stamp = part(value, "origin_server_ts")
+    if not isinstance(stamp, int) or isinstance(stamp, bool) or not 0 <= stamp < 100_000 * _DAY:
+        return None
+    return since_epoch(microseconds=stamp * 1000).isoformat()
 
 
 def _name(person: str | None, seen: Seen) -> str | None:

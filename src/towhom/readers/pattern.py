@@ -7,9 +7,11 @@ what does not matter; `\n` for the end of a line, where the text begins on the n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from io import BytesIO
+from itertools import islice
 from typing import Self
 
 from towhom.chat import Kind, Message
@@ -17,14 +19,20 @@ from towhom.errors import LogError
 from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
 from towhom.readers.clock import UNDATED, Clock
 from towhom.readers.induction import Induced, induce
-from towhom.readers.template import Template
-from towhom.readers.times import CLOCKS, FORMS, is_day_first, time_of
+from towhom.readers.tags import looks_like_page, page_lines
+from towhom.readers.template import Template, is_rule, speaker_name, without_files
+from towhom.readers.times import CLOCKS, FORMS, day_of, is_day_first, short_dates, time_of
 
 _DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_HEAD_LINES = 200
+_NO_SPEAKER = re.compile(r"(?<!\w)(?:19|20)\d\d(?!\w)")
 
 
 class Pattern(Reader):
-    """Lines of one pattern. A line of no pattern goes on with the message before it."""
+    """Lines of one pattern. A line of no pattern goes on with the message before it.
+
+    A line that is only a day is that of what follows; a page of HTML is read as people see it.
+    """
 
     name = "pattern"
     title = "text in a format of its own (induced from the file, or told with --pattern)"
@@ -37,12 +45,18 @@ class Pattern(Reader):
         day_first: bool = True,
         day: date = UNDATED,
         sure: float | None = None,
+        headings: bool = False,
+        offsets: bool = False,
     ) -> None:
         self.template = template
         self.form = form
         self.day_first = day_first
         self.day = day
         self.sure = sure
+        self.headings = headings
+        """Whether lines that are only a day say it, also where nothing sets them off."""
+        self.offsets = offsets
+        """Whether times are minutes and seconds since the beginning."""
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
@@ -76,7 +90,11 @@ class Pattern(Reader):
             templates = [Template(options, form) for form in (FORMS if "{time}" in options else (None,))]
         except ValueError as error:
             raise LogError(f"the pattern {options!r} cannot be used: {error}", file=source.name) from error
-        counts = [sum(template.match(line) is not None for line in lines) for template in templates]
+        raw = [(number, line.encode("utf-8", errors="replace")) for number, line in enumerate(lines)]
+        counts = [
+            sum(template.match(line.decode()) is not None for _, line in template.joined(raw))
+            for template in templates
+        ]
         if not max(counts):
             raise LogError(
                 f"no line of its beginning has the pattern {options!r}; its first is {lines[0][:100]!r}"
@@ -88,13 +106,29 @@ class Pattern(Reader):
 
     @classmethod
     def _of(cls, template: Template, source: Source, *, sure: float | None = None) -> Self:
-        matches = [found.groupdict() for line in _head(source) if (found := template.match(line))]
+        lines = template.joined(enumerate(line.encode() for line in _head(source)))
+        head = [line.decode() for _, line in lines]
+        found_lines = [_begin(line, template) if template.match(line) else None for line in head]
+        first = next((place for place, found in enumerate(found_lines) if found), len(head))
+        headings = any(day_of(line) for line in head[:first])
+        matches: list[Mapping[str, str | None]] = [found.groupdict() for found in found_lines if found]
+        offsets = template.form == "clock" and template.own_line and _are_offsets(matches)
+        if template.form in CLOCKS:
+            matches += short_dates(line for line in head if day_of(line))
         found = _DATE_IN_NAME.search(source.name)
         day = UNDATED
         if found:
             with suppress(ValueError):  # 20110231
                 day = date(int(found[1]), int(found[2]), int(found[3]))
-        return cls(template.text, template.form, day_first=is_day_first(matches), day=day, sure=sure)
+        return cls(
+            template.text,
+            template.form,
+            day_first=is_day_first(matches),
+            day=day,
+            sure=sure,
+            headings=headings,
+            offsets=offsets,
+        )
 
     @property
     def assumption(self) -> str | None:
@@ -116,15 +150,22 @@ class Pattern(Reader):
         Raises:
             LogError: Too many of them in a row are of no pattern: that would be a message of megabytes.
         """
+        if isinstance(source, Folder):
+            return
         length = 0
-        for number, line in source.lines() if isinstance(source, Source) else ():
-            length = 0 if self._begins(line) else length + len(line)
-            if length > MAX_MESSAGE and isinstance(source, Source):
+        lines = source.lines()
+        if looks_like_page(source.head_text):
+            lines = enumerate(line.encode("utf-8", errors="replace") for line in page_lines(source))
+        for number, line in self._template.joined(lines):
+            length = 0 if self.begins((number, line)) else length + len(line)
+            if length > MAX_MESSAGE:
                 raise source.too_long("message", line=number + 1)
             yield number, line
 
-    def _begins(self, line: bytes) -> bool:
-        return self._template.begin(line.decode("utf-8", errors="replace")) is not None
+    def _day(self, line: str) -> date | None:
+        """The day that a line says, if it says nothing else."""
+        day = day_of(line, day_first=self.day_first)
+        return day if day and (self.headings or line[:1] in "-=*#") else None
 
     @property
     def _template(self) -> Template:
@@ -132,10 +173,14 @@ class Pattern(Reader):
 
     def key(self, record: Record) -> str | None:
         """The day, if the line has one."""
+        line = record[1].decode("utf-8", errors="replace")
+        found = _begin(line, self._template)
+        if found is None:
+            day = self._day(line)
+            return str(day) if day else None
         if self.form is None or self.form in CLOCKS:
             return None
-        found = self._template.begin(record[1].decode("utf-8", errors="replace"))
-        time = time_of(found.groupdict(), day_first=self.day_first, year=self._year) if found else None
+        time = time_of(found.groupdict(), day_first=self.day_first, year=self._year)
         return str(time.date()) if time else None
 
     @property
@@ -143,8 +188,9 @@ class Pattern(Reader):
         return self.day.year if self.day != UNDATED else 4
 
     def begins(self, record: Record) -> bool:
-        """Whether the line has the pattern, or its beginning."""
-        return self._begins(record[1])
+        """Whether the line has the pattern, or its beginning, or is a day."""
+        line = record[1].decode("utf-8", errors="replace")
+        return _begin(line, self._template) is not None or self._day(line) is not None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
         """A message from each line of the pattern and those that go on with it."""
@@ -152,37 +198,71 @@ class Pattern(Reader):
         begun: tuple[int, re.Match[str], list[str]] | None = None
         for number, raw in records:
             line = report.decode(raw)
-            found = template.match(line) or template.begin(line)
+            found = _begin(line, template)
+            day = self._day(line) if found is None else None
+            ends = day is not None or ((begun is None or template.own_line) and is_rule(line))
+            if begun is not None and (found is not None or ends):
+                yield self._message(begun, clock, report)
+                begun = None
             if found is not None:
-                if begun is not None:
-                    yield self._message(begun, clock, report)
-                begun = number, found, []
+                begun = (number, found, [])
+            elif day is not None:
+                clock.set_date(day)
+                report.kinds[Kind.DAY] += 1
+                yield Message("", line.strip(), time=clock.midnight(), kind=Kind.DAY, line=number)
             elif begun is not None:
                 begun[2].append(line)
-            elif line.strip():
-                report.skip("not a line of the pattern, and no message before it", file=file, record=number)
+            elif line.strip():  # what the program says of the chat, above or below it
+                report.kinds[Kind.SYSTEM] += 1
+                yield Message("", line.strip(), kind=Kind.SYSTEM, line=number)
         if begun is not None:
             yield self._message(begun, clock, report)
 
     def _message(self, begun: tuple[int, re.Match[str], list[str]], clock: Clock, report: Report) -> Message:
         number, found, more = begun
         parts = found.groupdict()
-        text = "\n".join([parts.get("text") or "", *more]).strip()
+        text = without_files("\n".join([parts.get("text") or "", *more]).strip())
         time = self._time(parts, clock)
-        speaker = (parts.get("speaker") or "").strip()
+        speaker = speaker_name(parts.get("speaker") or "")
         kind = Kind.MESSAGE if speaker and text else Kind.SYSTEM
         report.kinds[kind] += 1
         return Message(speaker, text or found[0], time=time, kind=kind, line=number)
 
     def _time(self, parts: dict[str, str | None], clock: Clock) -> datetime | None:
+        if self.offsets:
+            return _offset(parts)
         if self.form in CLOCKS:
             return clock.at(None, *(parts.get(name) for name in ("h", "m", "s", "zone", "half")))
         return time_of(parts, day_first=self.day_first, year=self._year) if self.form else None
 
 
+def _begin(line: str, template: Template) -> re.Match[str] | None:
+    """A line that begins a message, or says something else at a time."""
+    found = template.begin(line)
+    if found is not None and template.own_line and _NO_SPEAKER.search(found["speaker"]):
+        return None
+    return found
+
+
+def _are_offsets(matches: Sequence[Mapping[str, str | None]]) -> bool:
+    """Whether times count from the beginning of a recording: a clock writes midnight with two zeros."""
+    return bool(matches) and matches[0].get("h") == "0" and not any(each.get("half") for each in matches)
+
+
+def _offset(parts: dict[str, str | None]) -> datetime | None:
+    numbers = [int(parts[name] or 0) for name in ("h", "m", "s") if parts.get(name)]
+    seconds = sum(number * 60**power for power, number in enumerate(reversed(numbers)))
+    return datetime(1, 1, 1) + timedelta(seconds=seconds)
+
+
 def _head(source: Source) -> list[str]:
+    if looks_like_page(source.head_text):
+        head = Source(source.name, lambda: BytesIO(source.head_text))
+        return list(islice(page_lines(head), _HEAD_LINES))
     return [line.decode("utf-8", errors="replace") for line in source.head_lines]
 
 
 def _induced(source: Source) -> Induced | None:
-    return induce(tuple(source.head_lines))
+    if not looks_like_page(source.head_text):
+        return induce(tuple(source.head_lines))
+    return induce(tuple(line.encode("utf-8", errors="replace") for line in _head(source)))

@@ -9,7 +9,7 @@ import json
 import tempfile
 from abc import abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import IO, Any, ClassVar, NotRequired, Self, TypedDict
 
@@ -43,6 +43,8 @@ class Post(TypedDict):
     """Why it is none."""
     replied: NotRequired[str | None]
     """Who wrote the message that this one answers."""
+    value: NotRequired[Any]
+    """What the export says, as long as it waits for its place."""
 
 
 class Posts(Reader):
@@ -272,6 +274,16 @@ def in_order(posts: Iterable[tuple[int, Post]]) -> Iterator[tuple[int, Post]]:
             starts.append(starts[-1] + file.write(json.dumps([number, post]).encode()))
         for index in _sorted(of_room, times):
             yield _stored(file, starts[index], starts[index + 1])
+
+
+def by_time(
+    values: Iterable[Any],
+    time_of: Callable[[Any], str | None],
+    room_of: Callable[[Any], str | None] = lambda value: None,
+) -> Iterator[Any]:
+    """Values room by room, and in each the oldest first."""
+    posts = ((0, Post(text="", time=time_of(each), room=room_of(each), value=each)) for each in values)
+    return (post["value"] for _, post in in_order(posts))
 
 
 def _sorted(rooms: Sequence[int], times: Sequence[float]) -> list[int]:

@@ -6,7 +6,9 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import PurePath, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
+
+import ijson
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Record, Report, Source
@@ -18,10 +20,12 @@ from towhom.readers.json_export import (
     json_items,
     name_in,
     part,
+    read_json,
     since_epoch,
     text_at,
 )
 from towhom.readers.links import Mention, Recent, said
+from towhom.readers.posts import by_time
 
 _PEOPLE = ("users.json", "org_users.json")
 _ROOMS = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -33,6 +37,7 @@ _SAID = {
     "me_message": Kind.ACTION,
     "bot_message": Kind.NOTICE,
 }
+_CHANNEL_FILE = re.compile(r"[CDG][A-Z0-9]{6,20}\.json")
 _TIME = re.compile(r"([0-9]{1,11})\.([0-9]{1,6})")
 _MARKUP = re.compile(r"<([^<>]+)>")
 
@@ -61,26 +66,48 @@ class Slack(JsonExport):
     """
 
     name = "slack"
-    title = "Slack export (folder or zip with users.json, channels.json and a folder a channel)"
+    title = (
+        "Slack export (folder or zip with users.json, channels.json and a folder a channel; "
+        "or one channel of slackdump, slack-archive or the API)"
+    )
     kept = (
         *("ts", "thread_ts", "subtype", "text", "user", "username", "bot_id", "bot_profile"),
         *("user_profile", "parent_user_id", "day"),
     )
 
+    def __init__(self, channel: str | None = None, path: str = "item") -> None:
+        super().__init__(channel)
+        self.path = path
+
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """The lists of people or channels and a day file; for a file alone, messages with a `ts`."""
+        """The lists of people or channels and files of messages; for a file alone, messages with a `ts`."""
         if isinstance(source, Folder):
-            return _root(source) is not None and any(_day_files(source))
-        head = head_values(source)
-        return head.get("item.type") == "message" and isinstance(head.get("item.ts"), str)
+            return _root(source) is not None and any(_message_files(source))
+        return _path(source) is not None
+
+    @classmethod
+    def configure(cls, source: Source | Folder) -> Self:
+        """Where the messages of a file alone are, and what it calls the channel."""
+        if isinstance(source, Folder):
+            return cls()
+        return cls(name_in(head_values(source), "name", "channel_id"), _path(source) or "item")
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
         """What matters of each message, file by file; numbers start anew in each."""
         seen = Seen(names=_names(source))
-        for file in [source] if isinstance(source, Source) else _day_files(source):
+        for file in [source] if isinstance(source, Source) else _message_files(source):
             day = Day.of(file)
-            for number, value in enumerate(json_items(file, "item")):
+            path = self.path
+            if day.key is None:  # not a day, as Slack exports them: of a channel, in any order
+                if isinstance(source, Folder):
+                    path = _path(file) or path
+                    file.forget_head()
+                stem = PurePath(file.name).stem
+                channel = seen.names.get(stem) if _CHANNEL_FILE.fullmatch(f"{stem}.json") else None
+                day = Day(file.name, self.channel or channel, None)
+            values: Iterator[Any] = _with_replies(json_items(file, path))
+            for number, value in enumerate(values if day.key else by_time(values, _moment)):
                 raw = value if isinstance(value, dict) else {}
                 raw["day"] = day
                 yield number, self.slim(raw, seen)
@@ -113,7 +140,8 @@ class Slack(JsonExport):
     def key(self, record: Record) -> str | None:
         """Channel and day, as the export's folders and files are named."""
         day: Day = record[1]["day"]
-        return day.key
+        time = None if day.key else _moment(record[1])
+        return " ".join(filter(None, (day.channel, time[:10]))) if time else day.key
 
     def place(self, value: Any, file: str) -> str:
         """The day file."""
@@ -182,12 +210,53 @@ def _root(folder: Folder) -> str | None:
     return None
 
 
-def _day_files(folder: Folder) -> Iterator[Source]:
+def _message_files(folder: Folder) -> Iterator[Source]:
+    """The files of days, in the folders of channels; or those of channels, beside the lists."""
     root = _root(folder)
     for file in folder.files:
         path = PurePosixPath(folder.inner(file))
-        if str(path.parent.parent) == root and _DAY_FILE.fullmatch(path.name):
+        is_day = str(path.parent.parent) == root and _DAY_FILE.fullmatch(path.name)
+        if is_day or (str(path.parent) == root and _CHANNEL_FILE.fullmatch(path.name)):
             yield file
+
+
+def _path(source: Source | Folder) -> str | None:
+    """Where the messages of a file are: in a list, or below `messages`."""
+    head = head_values(source)
+    for path in ("item", "messages.item"):
+        if head.get(f"{path}.type") == "message" and isinstance(head.get(f"{path}.ts"), str):
+            return path
+    return None
+
+
+def _with_replies(values: Iterator[Any]) -> Iterator[Any]:
+    """Messages, each with the answers that some programs write inside it."""
+    for value in values:
+        yield value
+        for key in ("slackdump_thread_replies", "replies"):
+            replies = part(value, key)
+            yield from (
+                {"thread_ts": part(value, "ts"), **reply}
+                for reply in (replies if isinstance(replies, list) else ())
+                if isinstance(reply, dict) and "text" in reply and reply.get("ts") != part(value, "ts")
+            )
+
+
+def _moment(value: Any) -> str | None:
+    """When a message was sent, in ISO 8601."""
+    found = _TIME.fullmatch(part(value, "ts") or "") if isinstance(part(value, "ts"), str) else None
+    if found is None:
+        return None
+    return since_epoch(seconds=int(found[1]), microseconds=int(found[2].ljust(6, "0"))).isoformat()
+
+
+def _listed(file: Source) -> Iterator[Any]:
+    """People or channels: a list or, as slack-archive writes it, an object of them."""
+    as_list = file.head_text.lstrip()[:1] == b"["
+    file.forget_head()
+    if as_list:
+        return json_items(file, "item")
+    return read_json(file, lambda stream: (each for _, each in ijson.kvitems(stream, "")), "")
 
 
 def _names(source: Source | Folder) -> Recent:
@@ -199,7 +268,7 @@ def _names(source: Source | Folder) -> Recent:
     for file in source.files:
         path = PurePosixPath(source.inner(file))
         if str(path.parent) == root and path.name in (*_PEOPLE, *_ROOMS):
-            for value in json_items(file, "item"):
+            for value in _listed(file):
                 profile = name_in(part(value, "profile"), "display_name", "real_name")
                 names.put(name_in(value, "id"), profile or name_in(value, "real_name", "name"))
     return names

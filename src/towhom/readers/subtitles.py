@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Self
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
 
-_CUE = re.compile(
-    r"\s*(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,2}):(?P<s>\d{1,2})(?:[.,](?P<f>\d{1,3}))?\s*-->\s*(?:[\d:.,]+)"
-)
-_ARROW = b"-->"
+_CLOCK = r"(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,2}):(?P<s>\d{1,2})(?:[.,](?P<f>\d{1,7}))?"
+_CUE = re.compile(rf"\s*{_CLOCK}(?:\s*-->\s*[\d:.,]+|,\d{{1,2}}:\d\d:\d\d\.\d{{3}}\s*$)")
+_BEGINS = re.compile(rb"-->|^\s*\d{1,2}:\d\d:\d\d\.\d{3},\d")
+_IDENTIFIED = re.compile(r'\s*\d{1,6} "(?P<name>[^"]{1,100})" \(-?\d{1,20}\)\s*')
+"""What Webex writes above a cue: its number, who speaks, and their number."""
 _VOICE = re.compile(r"<v(?:\.[\w.-]{1,100})?\s+(?P<name>[^<>]{1,200})>")
 _TAG = re.compile(r"</?[a-zA-Z0-9:][^<>]*+>|\{\\[^{}]*+\}")
 _NAME = r"[^\W\d_][^:<>\[\]()\n]{0,39}"
@@ -25,6 +27,8 @@ _DASH = re.compile(r"[-–]\s*(?=\S)")
 _ENDS = tuple('.?!…。？！"”»)')
 _START = datetime(1, 1, 1)
 _MOST_WORDS = 5
+_FEWEST = 3
+_ALONE = re.compile(r"[^\W\d_][^:<>\[\]()\n?!,;]{0,39}")
 _PAUSE = 4.0
 """Seconds after which a sentence that has not ended is another one."""
 
@@ -45,8 +49,22 @@ class Subtitles(Reader):
         lines = [line.decode("utf-8", errors="replace") for line in source.head_lines]
         if not any(_CUE.match(line) for line in lines[:2]):
             return False
+        if _are_named_above(lines):
+            return True
         spoken = [line for line in lines if not _CUE.match(line) and not line.strip().isdecimal()]
         return sum(_speaker(line) is not None for line in spoken) * 10 >= len(spoken) > 0
+
+    def __init__(self, *, named_above: bool = False) -> None:
+        self.named_above = named_above
+        """Whether the first line of every cue is who speaks, with nothing around the name or in brackets."""
+
+    @classmethod
+    def configure(cls, source: Source | Folder) -> Self:
+        """Where the names are."""
+        if isinstance(source, Folder):
+            return cls()
+        lines = [line.decode("utf-8", errors="replace") for line in source.head_lines]
+        return cls(named_above=_are_named_above(lines))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
         """Lines, with what a cue says in bounds.
@@ -56,7 +74,7 @@ class Subtitles(Reader):
         """
         length = 0
         for number, line in source.lines() if isinstance(source, Source) else ():
-            length = 0 if _ARROW in line else length + len(line)
+            length = 0 if _BEGINS.search(line) else length + len(line)
             if length > MAX_MESSAGE and isinstance(source, Source):
                 raise source.too_long("message", line=number + 1)
             yield number, line
@@ -67,13 +85,15 @@ class Subtitles(Reader):
 
     def begins(self, record: Record) -> bool:
         """Whether the line is the time of a cue."""
-        return _ARROW in record[1]
+        return _BEGINS.search(record[1]) is not None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
         """A message from each cue, or from several that make one sentence."""
         waiting: Message | None = None
         speaker = None
         for number, time, lines in _cues(records, report):
+            if self.named_above and len(lines) > 1:
+                lines[0] = f"<v {lines[0].strip().strip('()')}>"
             for name, text in _turns(lines):
                 speaker = name or speaker
                 if not text:
@@ -98,13 +118,16 @@ class Subtitles(Reader):
 def _cues(records: Iterable[Record], report: Report) -> Iterator[tuple[int, datetime | None, list[str]]]:
     """The line of each cue, when it begins, and what it says."""
     begun: tuple[int, datetime | None, list[str]] | None = None
+    above: list[str] = []
     for number, raw in records:
         line = report.decode(raw)
-        found = _CUE.match(line)
+        found, identified = _CUE.match(line), _IDENTIFIED.fullmatch(line)
         if found is not None:
             if begun is not None:
                 yield begun
-            begun = number, _time(found), []
+            begun, above = (number, _time(found), above), []
+        elif identified is not None:
+            above = [f"<v {identified['name']}>"]
         elif begun is not None:
             if line.strip():
                 begun[2].append(line)
@@ -115,6 +138,23 @@ def _cues(records: Iterable[Record], report: Report) -> Iterator[tuple[int, date
         yield begun
 
 
+def _are_named_above(lines: Sequence[str]) -> bool:
+    """Whether cues begin with a line that is one of a few names, and nothing else names a speaker."""
+    first = [
+        lines[place + 1].strip()
+        for place, line in enumerate(lines[:-2])
+        if _CUE.match(line) and not (_CUE.match(lines[place + 2]) or lines[place + 2].strip().isdecimal())
+    ]
+    cues = sum(_CUE.match(line) is not None for line in lines[:-2])
+    if len(first) < _FEWEST or len(first) < cues or len(set(first)) * 3 > len(first) * 2:
+        return False
+    names = [name.strip("()") for name in first]
+    return len(set(names)) > 1 and all(
+        _ALONE.fullmatch(name) and not name[0].islower() and len(name.split()) <= _MOST_WORDS
+        for name in names
+    )
+
+
 def _time(found: re.Match[str]) -> datetime | None:
     parts = {name: int(found[name] or 0) for name in "hms"}
     try:
@@ -122,7 +162,7 @@ def _time(found: re.Match[str]) -> datetime | None:
             hours=parts["h"],
             minutes=parts["m"],
             seconds=parts["s"],
-            milliseconds=int((found["f"] or "0").ljust(3, "0")),
+            milliseconds=int((found["f"] or "0").ljust(3, "0")[:3]),
         )
     except OverflowError:
         return None

@@ -1,116 +1,41 @@
-"""Tables of messages: CSV, TSV, Parquet, and JSON with keys of its own; columns are found, or named."""
+"""Tables of messages: CSV, TSV, Parquet, and JSON with keys of its own; columns are found, or named.
+
+Columns are found by their names or, where these say nothing, by what stands in them.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime
 from typing import Any, ClassVar, Self
 
 from towhom.chat import Kind
 from towhom.errors import LogError
 from towhom.extras import require
 from towhom.readers.base import PARQUET, Folder, Source, decode
-from towhom.readers.json_export import head_values, since_epoch
+from towhom.readers.columns import (
+    FEWEST,
+    FIELDS,
+    columns_by_values,
+    columns_named,
+    columns_of,
+    is_first_row,
+    plain_name,
+    record_paths,
+    time_of_row,
+)
+from towhom.readers.induction import induce
+from towhom.readers.json_export import items_below
 from towhom.readers.posts import Post, Posts, identifier
-from towhom.readers.times import is_day_first, parse_time, short_dates
+from towhom.readers.times import is_day_first, short_dates
 
-FIELDS = {
-    "speaker": (
-        *(
-            "speaker",
-            "sender",
-            "author",
-            "from",
-            "username",
-            "user",
-            "nick",
-            "nickname",
-            "sender name",
-            "from name",
-        ),
-        *(
-            "user name",
-            "author name",
-            "speaker name",
-            "display name",
-            "real name",
-            "participant",
-            "member",
-            "who",
-        ),
-        *("name", "person", "agent", "role", "actor", "character", "von", "autor", "auteur", "remitente"),
-    ),
-    "text": (
-        *(
-            "text",
-            "message",
-            "body",
-            "content",
-            "contents",
-            "msg",
-            "utterance",
-            "message text",
-            "message body",
-        ),
-        *("message content", "comment", "transcript", "dialogue", "sentence", "chat", "line", "turn", "said"),
-        *("nachricht", "texte", "texto", "mensaje", "mensagem", "messaggio"),
-    ),
-    "time": (
-        *(
-            "time",
-            "timestamp",
-            "datetime",
-            "date time",
-            "date",
-            "sent at",
-            "sent",
-            "created at",
-            "created",
-            "ts",
-        ),
-        *(
-            "date sent",
-            "time sent",
-            "created date",
-            "when",
-            "posted at",
-            "utc",
-            "datum",
-            "zeit",
-            "fecha",
-            "unixtime",
-        ),
-    ),
-    "id": ("id", "message id", "msg id", "uuid", "utterance id"),
-    "reply_to": (
-        "reply to",
-        "in reply to",
-        "reply to id",
-        "parent id",
-        "parent message id",
-        "reply to message id",
-    ),
-    "channel": (
-        "channel",
-        "room",
-        "channel name",
-        "conversation",
-        "conversation id",
-        "group",
-        "thread",
-        "chat name",
-    ),
-    "addressee": ("addressee", "recipient", "to"),
-    "kind": ("kind",),
-    "name": ("display name", "real name"),
-}
-"""What a column can be -> what it is called, the surest first."""
-
-_WEAK = {"name", "who", "role", "line", "chat", "turn", "agent", "person", "member", "actor"}
-"""Names of columns that tables of other things have, too: one of these alone is no sign of a chat."""
+_ROOMS = ("channel name", "room name", "channel", "room", "title", "topic", "name", "display name", "id")
+"""What is said of a room around its messages, the surest first."""
 _DELIMITERS = ("\t", ",", ";", "|")
+_DISCRIMINATOR = re.compile(r"(?<=[^\s#])#[0-9]{4}$")
+"""What Discord wrote behind a name, and nobody who calls somebody by it."""
 _SHOWN = 12
 _ROWS = 1000
 """Of a file of Parquet that are in memory at once."""
@@ -130,11 +55,34 @@ class Table(Posts):
         path: str | None = None,
         delimiter: str | None = None,
         day_first: bool = True,
+        by_values: bool = False,
     ) -> None:
         super().__init__(None, path)
         self.columns = columns or {}
         self.delimiter = delimiter
         self.day_first = day_first
+        self.by_values = by_values
+
+    @property
+    def assumption(self) -> str | None:
+        """The columns, if their names did not tell them."""
+        if not self.by_values:
+            return None
+        columns = ",".join(f"{field}={column}" for field, column in self.columns.items())
+        return (
+            f"which columns are what is told from what stands in them: {columns}. If that is wrong: --columns"
+        )
+
+    @classmethod
+    def explain(cls, source: Source) -> str | None:
+        """What a JSON file holds that is not plainly messages."""
+        found = record_paths(source)
+        if not found:
+            return None
+        path, keys, count = max(found, key=lambda each: (each[2], len(each[1])))
+        shown = ", ".join(key[:40] for key in list(keys)[:_SHOWN]) or "none"
+        where = f"under {path!r}" if path else "in its lines"
+        return f"it is JSON; {where} there are objects ({count} in its beginning) with the keys {shown}"
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
@@ -151,8 +99,8 @@ class Table(Posts):
         if isinstance(source, Folder):
             return cls()
         if source.head.startswith(PARQUET):
-            names = _parquet_columns(source)
-            columns = _columns(names, weak=True)
+            names = _parquetcolumns_named(source)
+            columns = columns_named(names, weak=True)
             if columns is None:
                 raise _unknown(source, names)
             return cls(columns, path="parquet")
@@ -164,58 +112,77 @@ class Table(Posts):
         if isinstance(source, Folder):
             return cls()
         given = _given(options, source)
-        for delimiter in (None, *_DELIMITERS):
-            found, names = cls._shape(source, delimiter)
+        shapes = list(cls._shapes(source))
+        for path, delimiter, names in shapes:
             missing = [
                 column for column in given.values() if column not in names and not _number(column, names)
             ]
             if names and not missing:
                 # A table whose columns are called by number has no names, unless others are found there.
                 has_header = not all(_number(column, names) for column in given.values())
-                columns = {**(_columns(names, weak=True) or {}), **given} if has_header else given
+                columns = {**(columns_named(names, weak=True) or {}), **given} if has_header else given
                 return cls(
                     {field: column for field, column in columns.items() if column},
-                    path=found,
+                    path=path,
                     delimiter=delimiter,
                     day_first=_day_first(source),
                 )
-        raise _unknown(source, cls._shape(source, None)[1] or cls._shape(source, ",")[1], given)
+        raise _unknown(source, next((names for _, _, names in shapes if names), []), given)
 
     @classmethod
-    def _shape(cls, source: Source, delimiter: str | None) -> tuple[str, list[str]]:
-        """Where the rows are, and the names of their columns, if they are in this form."""
-        if delimiter is not None:
-            return "csv", _first_row(source, delimiter)
+    def _shapes(cls, source: Source) -> Iterator[tuple[str, str | None, list[str]]]:
+        """Where rows may be, what is between their cells, and the names of their columns."""
         if source.head.startswith(PARQUET):
-            return "parquet", _parquet_columns(source)
-        head = head_values(source)
-        for path in cls.paths:
-            keys = [
-                key[len(path) + 1 :] if path else key
-                for key in head
-                if key.startswith(f"{path}." if path else "")
-            ]
-            keys = [key for key in keys if key and not key.startswith("item")]
-            if keys and (path or len(source.head_lines) > 1):
-                return path, keys
-        return "", []
+            yield "parquet", None, _parquetcolumns_named(source)
+            return
+        for path, samples, _ in record_paths(source):
+            yield path, None, list(samples)
+        for delimiter in (",", *_DELIMITERS):
+            yield "csv", delimiter, _first_row(source, delimiter)
 
     @classmethod
     def _found(cls, source: Source) -> Self | None:
         for delimiter in _DELIMITERS:
-            columns = _columns(_first_row(source, delimiter))
+            columns = columns_named(_first_row(source, delimiter))
             if columns is not None:
                 return cls(columns, path="csv", delimiter=delimiter, day_first=_day_first(source))
-        head = head_values(source)
-        for path in cls.paths:
-            keys = [
-                key[len(path) + 1 :] if path else key
-                for key in head
-                if not path or key.startswith(f"{path}.")
+        found = []
+        for path, samples, count in record_paths(source):
+            columns = columns_of(samples, count)
+            if columns is not None:
+                found.append((count, path, columns))
+        if found:  # of lists in lists, the one that has the most
+            _, path, columns = max(found, key=lambda each: each[0])
+            return cls(columns, path=path)
+        return cls._by_values(source)
+
+    @classmethod
+    def _by_values(cls, source: Source) -> Self | None:
+        """Columns whose names say nothing, by what stands in them."""
+        day_first = _day_first(source)
+        for delimiter in _DELIMITERS if induce(tuple(source.head_lines)) is None else ():
+            rows = _head_rows(source, delimiter)
+            columns = columns_by_values(rows[1:], day_first) if len({len(row) for row in rows}) == 1 else None
+            if columns is not None:
+                first = rows[0]
+                header = [] if is_first_row(first, columns, rows, day_first) else first
+                named = {
+                    field: header[place] if header else str(place + 1) for field, place in columns.items()
+                }
+                return cls(named, path="csv", delimiter=delimiter, day_first=day_first, by_values=True)
+        for path, samples, count in record_paths(source):
+            most = max(map(len, samples.values()))
+            names = [
+                name for name, values in samples.items() if len(values) >= most * 0.8 and "item" not in name
             ]
-            columns = _columns([key for key in keys if key and "." not in key])
-            if columns is not None and isinstance(head.get(_at(path, columns["text"])), str):
-                return cls(columns, path=path)
+            if not names or count < FEWEST:
+                continue
+            size = min(len(samples[name]) for name in names)
+            rows = [[str(samples[name][place]) for name in names] for place in range(size)]
+            columns = columns_by_values(rows, day_first)
+            if columns is not None:
+                named = {field: names[place] for field, place in columns.items()}
+                return cls(named, path=path, day_first=day_first, by_values=True)
         return None
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
@@ -224,7 +191,20 @@ class Table(Posts):
             return self._rows(file)
         if self.path == "parquet":
             return _batches(file, list(self.columns.values()))
+        if "*" in self.path or self.path.count("item") > 1:
+            return self._nested(file)
         return super().file_values(file, source)
+
+    def _nested(self, file: Source) -> Iterator[tuple[int, Any]]:
+        """Objects of lists in lists, or under any key, with the room that they are in."""
+        number = -1
+        for around, value in items_below(file, self.path):
+            number += 1
+            needed = (self.columns["speaker"], self.columns["text"])
+            if isinstance(value, dict) and all(_cell(value, column) is None for column in needed):
+                continue  # another list beside those of messages
+            room = _room_around(around)
+            yield number, {**value, _ROOM: room} if isinstance(value, dict) and room else value
 
     def _rows(self, file: Source) -> Iterator[tuple[int, Any]]:
         lines = (decode(line) + "\n" for _, line in file.lines())
@@ -262,33 +242,39 @@ class Table(Posts):
         addressee = identifier(found.get("addressee"))
         return Post(
             text=str(text),
-            speaker=_text(found.get("speaker")),
-            time=self._time(found.get("time")),
+            speaker=_DISCRIMINATOR.sub("", _text(found.get("speaker")) or "") or None,
+            time=time_of_row(found.get("day"), found.get("time"), day_first=self.day_first),
             id=_text(found.get("id")),
             reply_to=_text(found.get("reply_to")),
             kind=kind if kind in set(Kind) else Kind.MESSAGE,
-            room=_text(found.get("channel")),
+            room=_text(found.get("channel")) or _text(value.get(_ROOM)),
             mentions=[("", None, addressee)] if addressee else [],
         )
 
-    def _time(self, value: Any) -> str | None:
-        """A cell as a time; a table whose times say nothing has none, and is in its order."""
-        if isinstance(value, datetime):
-            return value.isoformat()
-        if isinstance(value, date):
-            return datetime(value.year, value.month, value.day).isoformat()
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if not abs(value) < 1e14:
-                return None
-            return since_epoch(
-                microseconds=round(value * (1000 if abs(value) >= 1e11 else 1_000_000))
-            ).isoformat()
-        time = parse_time(value, day_first=self.day_first) if isinstance(value, str) else None
-        return time.isoformat() if time else None
+
+_ROOM = "\0room"
+"""The key under which rows have the room that is told around them."""
 
 
-def _at(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+def _head_rows(source: Source, delimiter: str) -> list[list[str]]:
+    lines = [line.decode("utf-8", errors="replace")[:10_000] for line in source.head_lines]
+    if not lines or delimiter not in lines[0] or any("\0" in line for line in lines):
+        return []
+    try:
+        return [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return []
+
+
+def _room_around(around: dict[str, Any]) -> str | None:
+    """What is said of a room around its messages: the nearest name."""
+    best: tuple[int, int, str] | None = None
+    for path, value in around.items():
+        outer, _, key = path.rpartition(".")
+        if plain_name(key) in _ROOMS and (name := _text(value)):
+            rank = (-outer.count("."), _ROOMS.index(plain_name(key)), name)
+            best = rank if best is None or rank < best else best
+    return best[2] if best else _text(around.get("*"))
 
 
 def _cell(row: dict[str, Any], column: str) -> Any:
@@ -296,7 +282,11 @@ def _cell(row: dict[str, Any], column: str) -> Any:
     if column in row:
         return row[column]
     value: Any = row
-    for key in column.split("."):
+    for place, key in enumerate(keys := column.split(".")):
+        if isinstance(value, list) and key == "item":  # a text in pieces
+            rest = ".".join(keys[place + 1 :])
+            pieces = (_cell(each, rest) if rest and isinstance(each, dict) else each for each in value)
+            return "".join(piece for piece in pieces if isinstance(piece, str))
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
@@ -307,25 +297,6 @@ def _text(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():  # a column of numbers with gaps
         return str(int(value))
     return identifier(value)
-
-
-def _columns(names: Iterable[str], *, weak: bool = False) -> dict[str, str] | None:
-    """Field -> column, by the names of the columns; None if there is no speaker or no text."""
-    plain: dict[str, str] = {}
-    for name in names:
-        plain.setdefault(" ".join(name.strip().lower().replace("_", " ").replace("-", " ").split()), name)
-    joined = {name.replace(" ", ""): name for name in plain}
-    columns: dict[str, str] = {}
-    for field, known in FIELDS.items():
-        for name in known:
-            column = plain.get(name) or plain.get(joined.get(name.replace(" ", ""), ""))
-            if column is not None and column not in columns.values():
-                columns[field] = column
-                break
-    if "speaker" not in columns or "text" not in columns:
-        return None
-    both = {columns["speaker"].strip().lower(), columns["text"].strip().lower()}
-    return columns if weak or not both & _WEAK or "time" in columns else None
 
 
 def _first_row(source: Source, delimiter: str) -> list[str]:
@@ -379,7 +350,7 @@ def _unknown(source: Source, names: Sequence[str], given: dict[str, str] | None 
     )
 
 
-def _parquet_columns(source: Source) -> list[str]:
+def _parquetcolumns_named(source: Source) -> list[str]:
     with _parquet(source) as table:
         names: list[str] = table.schema_arrow.names
         return names

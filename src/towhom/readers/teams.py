@@ -13,7 +13,8 @@ from towhom.readers.json_export import head_values, items_below, name_in, part
 from towhom.readers.markup import plain_text
 from towhom.readers.posts import Post, Posts, identifier, iso_text, object_of, objects
 
-_ACCOUNT = ("conversations.item", "MessageList.item")
+_ACCOUNT = "conversations.item.MessageList.item"
+_ROOM = tuple(f"conversations.item.{key}" for key in ("threadProperties.topic", "displayName", "id"))
 _ANSWERED = re.compile(
     r"""<(?:blockquote|quote|legacyquote)\b[^<>]{0,400}?\b(?:itemid|messageid)=["'](\d{1,30})["']"""
 )
@@ -35,18 +36,18 @@ class Teams(Posts):
     def where(cls, source: Source) -> str | None:
         """A list of messages, or conversations with such lists."""
         account = {"conversations", "conversations.item.MessageList"} <= head_values(source).keys()
-        return ".".join(_ACCOUNT) if account else super().where(source)
+        return _ACCOUNT if account else super().where(source)
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
         """Messages with the name of their conversation; after each, the answers that stand inside it."""
-        if self.path != ".".join(_ACCOUNT):
+        if self.path != _ACCOUNT:
             for number, value in super().file_values(file, source):
                 yield number, value
                 for reply in objects(part(value, "replies")):
                     yield number, {"replyToId": part(value, "id"), **reply}
             return
-        for number, (around, value) in enumerate(items_below(file, *_ACCOUNT)):
-            room = name_in(around, "threadProperties.topic", "displayName", "id")
+        for number, (around, value) in enumerate(items_below(file, _ACCOUNT)):
+            room = name_in(around, *_ROOM)
             yield number, {**value, "room": room} if isinstance(value, dict) else value
 
     def post(self, value: Any) -> Post:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from towhom.readers.times import FORMS
@@ -10,10 +11,49 @@ from towhom.readers.times import FORMS
 LONGEST_SPEAKER = 60
 """Characters of a name. A bound, so that a line costs no more than its length."""
 _FIELD = re.compile(r"\{(\w*)\}")
-_SPACES = re.compile(r"[ \t]+")
+_SPACES = re.compile(r"(\s+)")
 _FIELDS = ("time", "speaker", "text", "skip")
 _SPEAKER = r"(?P<speaker>[^\s:<>\[\]|](?:[^\n\t]{0,58}?[^\s])??)"
 _LONGEST = 1000
+_BEHIND = re.compile(
+    r"\s*(?:[(<](?:[0-9]{4,15}|[^\s()<>@]{1,60}@[^\s()<>]{1,60}"
+    r"|pinned|edited|guest|external|unverified|privately|direct message)[)>]"
+    r"|:[\w+-]{1,40}:|(?<=[^\s#])#[0-9]{4})$",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"\s*(?:={10,}|-{10,}|_{10,}|\*{10,})\s*")
+_BESIDE = re.compile(r"(?<!\S)(?:\{(?:Attachments|Embed|Stickers|Reactions)\}|Tapbacks:)(?=\s|$)")
+_PRIVATELY = re.compile(r"(.{1,40}?) to .{1,60}\((?:privately|direct message)\)", re.IGNORECASE)
+_ADDRESS = re.compile(r"([^\s@/]{1,60}@[\w.-]{1,60})/.{0,60}")
+_AROUND = {"'": "'", '"': '"', "“": "”", "‘": "’", "«": "»", "`": "`", "_": "_"}
+
+
+def speaker_name(text: str) -> str:
+    """A name without what stands around it and behind it: quotes, a number, a mark, a client's address.
+
+    >>> [speaker_name(text) for text in ("'Ada'", "Ada(12345678)", "ada#1234 (pinned)", "ada@x.org/Home")]
+    ['Ada', 'Ada', 'ada', 'ada@x.org']
+    """
+    name = text.strip()
+    privately = _PRIVATELY.fullmatch(name)
+    name = privately[1].rstrip() if privately else _BEHIND.sub("", _BEHIND.sub("", name))
+    address = _ADDRESS.fullmatch(name)
+    if address is not None:
+        return address[1]
+    if len(name) > 2 and _AROUND.get(name[0]) == name[-1]:
+        name = name[1:-1]
+    return name.rstrip(":").rstrip() or text.strip()
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line only sets others apart."""
+    return _RULE.fullmatch(line) is not None
+
+
+def without_files(text: str) -> str:
+    """A text without what exporters write behind it of its files and reactions."""
+    found = _BESIDE.search(text)
+    return text[: found.start()].rstrip() if found else text
 
 
 class Template:
@@ -34,10 +74,45 @@ class Template:
         self.text = text
         self.form = form
         self._line, self._beginning = _compiled(text, form)
+        header = text.replace("\\n", "\n").partition("{text}")[0]
+        self.own_line = header.endswith("\n")
+        """Whether the text begins on a line of its own."""
+        self.two_lines = header.count("\n") == 2
+        """Whether what comes before the text takes two lines."""
+        self._speaker_first = text.find("{speaker}") < text.find("{time}")
 
     def match(self, line: str) -> re.Match[str] | None:
         """A line of the pattern."""
         return self._line.match(line)
+
+    def joined(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Lines with their numbers; where two of them come before a text, those are one."""
+        if not self.two_lines:
+            yield from lines
+            return
+        held: tuple[int, bytes] | None = None
+        speaker: bytes | None = None
+        said = True
+        for number, line in lines:
+            both = b"" if held is None else held[1] + b"\n" + line
+            if held is not None and len(both) <= _LONGEST and self._is_match(both):
+                if said or not self._speaker_first:
+                    yield held[0], both
+                    speaker, said = held[1], False
+                else:  # what stands below a name and a time is a text; a time alone, that they go on
+                    yield held
+                    yield number, (speaker or held[1]) + b"\n" + line
+                held = None
+                continue
+            if held is not None:
+                said = said or bool(held[1].strip())
+                yield held
+            held = number, line
+        if held is not None:
+            yield held
+
+    def _is_match(self, line: bytes) -> bool:
+        return self.match(line.decode("utf-8", errors="replace")) is not None
 
     def begin(self, line: str) -> re.Match[str] | None:
         """A line that has at least the time and what is around it: somebody came, a topic was set."""
@@ -78,19 +153,20 @@ def _compiled(text: str, form: str | None) -> tuple[re.Pattern[str], re.Pattern[
             time_first = "speaker" not in pieces[:place] and "time" in pieces[:place]
             if beginning is None and time_first and form and not own_line:
                 beginning = regex
-    line = re.compile(rf"{regex}\s*$" if own_line else rf"{regex}$", re.DOTALL)
+    line = re.compile(rf"[ \t]*{regex}\s*$" if own_line else rf"{regex}$", re.DOTALL)
     return line, re.compile(rf"{beginning}(?P<text>.*)$", re.DOTALL) if beginning else None
 
 
 def _literal(piece: str, place: int, pieces: list[str]) -> str:
     """What stands between fields; one space is any number of them, and one before an empty text none."""
-    piece = piece.replace("\n", "")
     regex = ""
-    for number, part in enumerate(_SPACES.split(piece)):
-        regex += (r"[ \t]+" if number else "") + re.escape(part)
-    tabs = piece.count("\t")
-    if tabs:
-        regex = r"\t".join(_SPACES.sub(" ", re.escape(part)) for part in piece.split("\t"))
+    for part in _SPACES.split(piece):
+        if "\n" in part:
+            regex += "" if place + 1 < len(pieces) and pieces[place + 1] == "text" else r"[ \t]*\n[ \t]*"
+        elif "\t" in part:
+            regex += r"(?= *\t)[ \t]++"
+        else:
+            regex += r"[ \t]+" if part.isspace() else re.escape(part)
     before_text = place + 1 < len(pieces) and pieces[place + 1] == "text"
     if before_text and regex.endswith(r"[ \t]+") and regex != r"[ \t]+":
         regex = regex.removesuffix(r"[ \t]+") + r"(?:[ \t]+|$)"

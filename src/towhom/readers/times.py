@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from towhom.readers.json_export import since_epoch
 
@@ -16,10 +16,12 @@ _ZONE = r"(?: ?(?P<zone>Z\b|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?\b|UTC\b|GM
 _YEAR_FIRST = r"(?P<Y>[0-9]{4})(?P<sep>[-/.]) ?(?P<M>[0-9]{1,2})(?P=sep) ?(?P<D>[0-9]{1,2})\.?"
 _YEAR_LAST = r"(?P<a>[0-9]{1,2})(?P<sep>[-/.])(?P<b>[0-9]{1,2})(?P=sep)(?P<c>[0-9]{4}|[0-9]{2})"
 _WORD = r"[^\W\d_]{2,14}"
+_WORD_OR_SIGN = r"[^\W\d_]{1,14}"
 _WEEKDAY = rf"(?:{_WORD}\.?,? )?"
-_BETWEEN = r"(?:,? (?:at |um |à |klo |kl\. )?| - )"
+_BETWEEN = r"(?:,? {1,2}(?:at |um |à |klo |kl\. )?| - )"
 _DAY_MONTH = (
-    rf"{_WEEKDAY}(?P<D>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -](?P<month>{_WORD})\.?(?:,?[ -](?P<Y>[0-9]{{4}}))?"
+    rf"{_WEEKDAY}(?P<D>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -](?P<month>{_WORD})\.?"
+    r"(?:,?[ -](?P<Y>[0-9]{4})|-(?P<y>[0-9]{2})(?![0-9:]))?"
 )
 _MONTH_DAY = rf"{_WEEKDAY}(?P<month>{_WORD})\.? +(?P<D>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<Y>[0-9]{{4}}))?"
 _CTIME = rf"{_WEEKDAY}(?P<month>{_WORD})\.? +(?P<D>[0-9]{{1,2}}) {_CLOCK}(?: [A-Z]{{3,5}})? (?P<Y>[0-9]{{4}})"
@@ -40,7 +42,7 @@ FORMS = {
     "year, month, day and clock": rf"{_EAST},? ?{_CLOCK}",
     "date, half of the day and clock": rf"{_YEAR_FIRST},? {_EAST_CLOCK}",
     "date and clock": rf"{_YEAR_FIRST}(?:T|,? (?:at )?| - ){_CLOCK}{_ZONE}",
-    "day, month, year and clock": rf"{_YEAR_LAST}{_BETWEEN}{_CLOCK}{_ZONE}",
+    "day, month, year and clock": rf"(?:{_YEAR_LAST}|{_LATELY}){_BETWEEN}{_CLOCK}{_ZONE}",
     "weekday, month, day, clock and year": _CTIME,
     "day, name of the month and clock": rf"{_DAY_MONTH}{_BETWEEN}{_CLOCK}{_ZONE}",
     "name of the month, day and clock": rf"{_MONTH_DAY}{_BETWEEN}{_CLOCK}{_ZONE}",
@@ -65,6 +67,28 @@ _SHORT = re.compile(rf"(?<![0-9]){_YEAR_LAST}(?![0-9])(?:{_BETWEEN}{_CLOCK})?")
 AFTERNOON = ("p", "P", "오후", "午後", "下午")
 _SPACES = str.maketrans({"\u202f": " ", "\xa0": " ", "\u200e": None, "\u200f": None})
 _LONGEST = 80
+_LONGEST_HEADING = 300
+_RULES = " \t-–—=*#_~>|"
+"""What stands around a day in a heading."""
+_BEGUN = re.compile(
+    r"(?:(?:Conversation|Chat) with .{1,200}? at|Session Start(?: \([^()]{0,100}\))?:|Session Time:"
+    r"|Day changed(?: to)?"
+    r"|(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?|Start logging at|BEGIN LOGGING AT|Date:) ",
+    re.IGNORECASE,
+)
+"""What clients write before the day on which a log begins or goes on."""
+_OR_WEEKDAY = rf"(?: ?\(?{_WORD_OR_SIGN}\.?\)?)?"
+_DAYS = [
+    re.compile(pattern)
+    for pattern in (
+        _CTIME,
+        rf"{_WEEKDAY}{_YEAR_FIRST}{_OR_WEEKDAY}",
+        rf"{_WEEKDAY}{_YEAR_LAST}{_OR_WEEKDAY}",
+        _DAY_MONTH,
+        _MONTH_DAY,
+        rf"{_EAST}(?: {_EAST_CLOCK})?",
+    )
+]
 _NO_YEAR = 4
 """The year of days whose year is nowhere: a leap year, so that there is a 29 February."""
 _MONTHS = (
@@ -126,6 +150,30 @@ def time_of(
         return None
 
 
+def day_of(line: str, *, day_first: bool = True) -> date | None:
+    """The day that a line says and nothing else: a heading, or what a client writes when one begins.
+
+    >>> day_of("--------------- Friday, May 31, 2024 ---------------")
+    datetime.date(2024, 5, 31)
+    >>> day_of("Conversation with bob at Fri 31 May 2024 10:00:00 AM CEST on ada (jabber)")
+    datetime.date(2024, 5, 31)
+    >>> day_of("May 31 was a Friday")
+    """
+    if len(line) > _LONGEST_HEADING:
+        return None
+    text = line.translate(_SPACES).strip(_RULES)
+    begun = _BEGUN.match(text)
+    if begun is not None:
+        text = text[begun.end() :]
+    for pattern in _DAYS:
+        found = pattern.match(text)
+        if found is not None and (begun is not None or found.end() == len(text)):
+            time = time_of({**found.groupdict(), "h": None}, day_first=day_first)
+            if time is not None and time.year != _NO_YEAR:
+                return time.date()
+    return None
+
+
 def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
     """How long after midnight; nothing where there is no clock, None where it is none, like 27:00."""
     if not parts.get("h"):
@@ -158,16 +206,22 @@ def is_day_first(parts: Iterable[Mapping[str, str | None]]) -> bool:
 def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[int, int, int] | None:
     if parts.get("a"):
         first, second, last = (int(parts[name] or 0) for name in "abc")
-        year = last if last > 99 else 2000 + last if last < 70 else 1900 + last
+        year = _full_year(last)
         # A date that can be read in one way only is, whatever the others are like.
         month_last = second <= 12 if day_first else first > 12
         return (year, second, first) if month_last else (year, first, second)
     if parts.get("month"):
         month = month_number(str(parts["month"]))
-        return None if month is None else (int(parts.get("Y") or year), month, int(parts["D"] or 0))
+        short = parts.get("y")
+        year = int(parts.get("Y") or (_full_year(int(short)) if short else year))
+        return None if month is None else (year, month, int(parts["D"] or 0))
     if parts.get("M"):
         return int(parts["Y"] or 0), int(parts["M"] or 0), int(parts["D"] or 0)
     return None
+
+
+def _full_year(year: int) -> int:
+    return year if year > 99 else 2000 + year if year < 70 else 1900 + year
 
 
 def month_number(name: str) -> int | None:

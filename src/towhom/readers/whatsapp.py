@@ -13,11 +13,11 @@ from towhom.readers.links import Mention, said
 
 # 31/12/20, 23:59 - Ada: text   [31.12.2020, 23:59:59] Ada: text   12/31/20, 11:59 PM - Ada: text
 _LINE = re.compile(
-    r"(?P<open>\[)?(?P<a>[0-9]{1,4})[./-] ?(?P<b>[0-9]{1,2})[./-] ?(?P<c>[0-9]{1,4})\.?,? "
+    r"(?P<open>\[)?(?P<a>[0-9]{1,4})[./-] ?(?P<b>[0-9]{1,2})[./-] ?(?P<c>[0-9]{1,4})\.?(?: г\.)?,? "
     r"(?:klo |kl\. |um |à |в )?(?P<first>오전 |오후 |午前|午後|上午|下午)?"
     r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2}))?"
     r"(?: ?(?:(?P<half>[AaPp])\.? ?[Mm]\.?|(?P<arabic>[صم])))?"
-    r"(?(open)\]| -) (?P<rest>.*)",
+    r"(?: ч\.)?(?(open)(?: \| [^\]]{1,40})?\]|(?: [-–—]|:)) (?P<rest>.*)",
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
@@ -47,13 +47,14 @@ class WhatsApp(Reader):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """The first line has a date as WhatsApp writes it, and so has every fourth."""
+        """The first line has a date as WhatsApp writes it, and so has every fourth; some have a name, too."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         found = [_match(line.decode("utf-8", errors="replace")) for line in source.head_lines]
         # A name in brackets is not WhatsApp's, although the dates are.
         matches = [match is not None and not _NICK.match(match["rest"]) for match in found]
-        return matches[0] and sum(matches) * 4 >= len(matches)
+        named = any(match and _SAID.match(match["rest"]) for match in found)
+        return matches[0] and named and sum(matches) * 4 >= len(matches)
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
@@ -127,6 +128,8 @@ class WhatsApp(Reader):
         else:
             year = third if third > 99 else 2000 + third
             month, day = (second, first) if self.day_first else (first, second)
+            if month > 12 >= day:  # a date that can be read in one way only is, whatever the others are like
+                month, day = day, month
         hour = int(found["h"])
         half = found["half"] or found["first"] or found["arabic"]
         if half:
