@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from towhom.report.columns import Columns, Numbers, clock
+from towhom.threads.questions import Turn, asked
 
 FORMAT, VERSION = "towhom-report", 1
 
@@ -248,29 +249,19 @@ class _Talks:
 
     def _understand(self, members: list[int], columns: Columns) -> None:
         """Find the question that a conversation begins with, its answers, and whether it is open."""
-        speaker, bot, asks = columns.speaker, columns.bot, columns.asks
-        asker = speaker[members[0]]
-        if bot[members[0]]:
+        speaker, texts, asks, bot = columns.speaker, columns.texts, columns.asks, columns.bot
+        found = asked(Turn(speaker[n], texts[n], bool(asks[n]), not bot[n]) for n in members)
+        if found is None:
             return
-        question = None
-        for place, number in enumerate(members):
-            if speaker[number] != asker:
-                break
-            if asks[number]:
-                question = place
-                break
-        if question is None:
-            return
-        first = members[question]
+        first, answers = members[found.question], [members[place] for place in found.answers]
         self.question[first] = True
-        others = [n for n in members[question + 1 :] if speaker[n] != asker and not bot[n]]
-        self.answer[others] = True
-        if others:
-            self.first_answer[first] = others[0]
-        after = [n for n in members if n > (others[-1] if others else first) and speaker[n] == asker]
-        again = next((n for n in after if asks[n]), None) if others else None
-        if not others or again is not None:
-            self.open[first] = Question(first, again, sorted((*others, *after))[-_TRIED:])
+        self.answer[answers] = True
+        if answers:
+            self.first_answer[first] = answers[0]
+        if found.open:
+            tried = sorted((*found.answers, *found.after))[-_TRIED:]
+            again = None if found.again is None else members[found.again]
+            self.open[first] = Question(first, again, [members[place] for place in tried])
 
 
 def _part(name: str, room: int | None, columns: Columns, talks: _Talks) -> Part:
