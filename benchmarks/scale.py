@@ -25,15 +25,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from towhom.batch.inputs import bundles, find_inputs
+from towhom.batch.inputs import bundles, find_inputs, rooms_of
 from towhom.batch.layout import Layout
-from towhom.batch.rows import encode, thread_row
+from towhom.batch.rows import encode, row_of
 from towhom.batch.segments import Segment, decoded
 from towhom.batch.settings import PART, WARM_UP, Command, Output, Settings
 from towhom.batch.work import read_bundle
 from towhom.chat import Kind, Message
 from towhom.clusters import open_pool
 from towhom.live.model import load_live
+from towhom.live.reading import answers
 from towhom.places import Place
 from towhom.readers import read_messages
 from towhom.readers.jsonl import to_json
@@ -97,22 +98,21 @@ def steps(logs: Path, out: Path, part: int) -> dict[str, float]:
         part=part,
     )  # fmt: skip
     layout = Layout(Place(str(out)), "parquet")
-    bundle = next(bundles(find_inputs([str(next(logs.iterdir()))], None)))
+    bundle = next(bundles(rooms_of(find_inputs([str(next(logs.iterdir()))], None)), several=False))
     start = time.process_time()
     index = read_bundle(bundle, settings, layout)
     read = time.process_time() - start
     segment = Segment.of(layout.segment(bundle.name, 0).read())
     size = sum(each.stat().st_size for each in (out / "_towhom" / "segments").iterdir())
     start = time.process_time()
-    lines = [decoded(line) for line in segment.runs[0].lines]
+    room = segment.runs[0].room
+    lines = [decoded(line, room).located for line in segment.runs[0].lines]
     decode = time.process_time() - start
     start = time.process_time()
-    placed = list(model.threads(line.message for line in lines))
+    answered = list(answers(model, lines))
     compute = time.process_time() - start
     start = time.process_time()
-    room = segment.runs[0].room
-    rows = [thread_row(line, room, each) for line, each in zip(lines, placed, strict=True)]
-    encode(rows, Command.THREADS, Output.PARQUET)
+    encode([row_of(each, Command.THREADS) for each in answered], Command.THREADS, Output.PARQUET)
     write = time.process_time() - start
     count = len(lines)
     return {

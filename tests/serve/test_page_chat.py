@@ -91,7 +91,8 @@ def test_edits_and_deletions_are_shown_where_the_message_stands(client: httpx.Cl
 def test_what_is_open_is_what_is_defined() -> None:
     random = Random(5)
     texts = ("is it on?", "why?", "本当？", "it is not", "")
-    given, threads = [], [0]
+    given: list[JSON] = []
+    threads = [0]
     for number in range(600):
         thread = random.choice([number, *threads[-6:]])
         threads.append(thread)
@@ -104,13 +105,11 @@ def test_what_is_open_is_what_is_defined() -> None:
         })  # fmt: skip
     expected = []
     for thread in dict.fromkeys(threads):
-        said = [each for each in given if each["thread"] == thread]
-        found = asked(
-            Turn(each["message"]["speaker"], each["message"]["text"], each["asks"], not each["message"]["bot"])
-            for each in said
-        )
+        lines = [each for each in given if each["thread"] == thread]
+        turns = ((each["message"], each["asks"]) for each in lines)
+        found = asked(Turn(said["speaker"], said["text"], asks, not said["bot"]) for said, asks in turns)
         if found is not None and found.open:
-            expected.append(said[found.question]["number"])
+            expected.append(lines[found.question]["number"])
     page = page_of(given)
     assert [each["position"] for each in page["lines"] if each["open"]] == sorted(expected)
     assert page["unanswered"] == len(expected) > 20
