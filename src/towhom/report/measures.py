@@ -24,6 +24,8 @@ _OPEN = 1000
 """Open questions that are listed, the latest first; all are counted."""
 _TRIED = 4
 """Lines that tell what was tried."""
+_STEPS = 5
+"""Back in time, before a room is said to run backwards."""
 _PATIENCE = 7 * 86_400
 """Seconds in which a newcomer is answered, if ever."""
 _SETTLED = timedelta(days=14)
@@ -104,7 +106,8 @@ class Talk:
     """Its first."""
     count: int
     people: int
-    seconds: float
+    seconds: float | None
+    """From the first message to the last; None if the log has no times."""
 
 
 @dataclass
@@ -161,6 +164,17 @@ class Report:
     """All questions that are open."""
     asked_for: dict[str, Any] = field(default_factory=dict)
     """How it was made: filters, zone, whether names are hidden."""
+
+    @property
+    def backwards(self) -> list[str]:
+        """Rooms whose times run backwards: what is said of answers there is wrong."""
+        columns = self.columns
+        order = np.argsort(columns.room, kind="stable")
+        room, step = columns.room[order], np.diff(columns.time[order])
+        same = room[1:] == room[:-1]
+        back = np.bincount(room[1:][same & (step < 0)], minlength=len(columns.rooms))
+        on = np.bincount(room[1:][same & (step > 0)], minlength=len(columns.rooms))
+        return [columns.rooms[number] for number in np.flatnonzero((back > on) & (back >= _STEPS)).tolist()]
 
     def to_json(self) -> dict[str, Any]:
         """The report for programs; people and messages by name and id."""
@@ -291,7 +305,7 @@ def _conversations(part: Part, there: Numbers, columns: Columns, talks: _Talks) 
     for first in longest:
         members = talks.members[first]
         times = columns.time[members]
-        seconds = 0.0 if np.isnan(times).all() else float(np.nanmax(times) - np.nanmin(times))
+        seconds = None if np.isnan(times).all() else float(np.nanmax(times) - np.nanmin(times))
         people = len(np.unique(columns.speaker[members]))
         part.longest.append(Talk(first, len(members), people, seconds))
 
