@@ -28,7 +28,7 @@ def encode(rows: list[Row], command: Command, output: Output) -> bytes:
     pa = require("pyarrow", extra="export", purpose="writing Parquet files")
     parquet = require("pyarrow.parquet", extra="export", purpose="writing Parquet files")
     columns = {
-        field.name: pa.array([_encodable(row[field.name]) for row in rows], field.type)
+        field.name: _column(pa, [row[field.name] for row in rows], field.type)
         for field in _schema(pa, command)
     }
     file = io.BytesIO()
@@ -36,9 +36,16 @@ def encode(rows: list[Row], command: Command, output: Output) -> bytes:
     return file.getvalue()
 
 
+def _column(pa: Any, values: list[Any], type: Any) -> Any:
+    try:
+        return pa.array(values, type)
+    except UnicodeEncodeError:  # half a surrogate pair becomes a question mark
+        return pa.array([_encodable(value) for value in values], type)
+
+
 def _encodable(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
         return [_encodable(each) for each in value]
     if isinstance(value, dict):
