@@ -1,21 +1,27 @@
-"""How long a report of a large export takes, and how much memory.
+"""How long reports of large exports take, and how much memory.
 
-    python benchmarks/report.py RECORD [--messages 100000] [--exports 3] [--seed 0]
+    python benchmarks/report.py RECORD [--messages 100000] [--seed 0]
 
-Exports are made up, each with other random numbers: Slack's, three channels, a file a day. Each goes through
-`towhom report` in a process of its own, which says how much processor time and memory it took; the page is
-then opened in Chromium, if there is one, which says how long that takes. Run it from the project's root.
+The exports are made up, each with other random numbers: Slack's, three channels, a file a day; Telegram's,
+with three chats; and IRC logs of three channels, a file a day. Each goes through `towhom report` in a process
+of its own, which says how much processor time and memory it took; before that a quarter of it does, so that
+it is seen what memory grows with. The page is opened in Chromium, if there is one, which says how long that
+takes. Run it from the project's root.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import resource
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -23,42 +29,99 @@ from towhom.records import circumstances, write_record
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from tests.readers.exports import zipped
+from tests.workspace import Workspace, workspace
+
 
 def main() -> None:
     """Make exports, report on them, write what it took."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("record", type=Path)
     parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--exports", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     runs = []
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(options.exports):
-            runs.append(_run(Path(folder), options.seed + number, options.messages))
-            print(runs[-1], flush=True)
+        for number, name in enumerate(_EXPORTS):
+            for messages in (options.messages // 4, options.messages):
+                runs.append(_run(Path(folder), name, options.seed + number, messages))
+                print(runs[-1], flush=True)
     load = os.getloadavg()[2]
     total = round(sum(run["processor_seconds"] for run in runs), 1)
     record = {**circumstances(), "seed": options.seed, "load": round(load, 1), "runs": runs}
     write_record(options.record, record | {"processor_seconds": total})
 
 
-def _run(folder: Path, seed: int, messages: int) -> dict[str, Any]:
-    from tests.readers.exports import zipped
-    from tests.workspace import workspace
+def _slack(made: Workspace) -> dict[str, bytes]:
+    return made.files
 
+
+def _telegram(made: Workspace) -> dict[str, bytes]:
+    chats: dict[str, list[dict[str, Any]]] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    for channel, name, message in _said(made):
+        chat = chats.setdefault(channel, [])
+        number = numbers[channel, message["ts"]] = len(chat) + 1
+        time = datetime.fromtimestamp(float(message["ts"]), UTC)
+        told = {
+            "id": number, "type": "message", "date": f"{time:%Y-%m-%dT%H:%M:%S}",
+            "date_unixtime": f"{time.timestamp():.0f}", "from": name, "from_id": f"user{name}",
+            "text": message["text"],
+        }  # fmt: skip
+        answered = numbers.get((channel, message.get("thread_ts", "")), number)
+        chat.append(told if answered == number else told | {"reply_to_message_id": answered})
+    listed = [
+        {"name": name, "type": "private_supergroup", "id": number, "messages": messages}
+        for number, (name, messages) in enumerate(chats.items())
+    ]
+    return {"result.json": json.dumps({"chats": {"about": "", "list": listed}}).encode()}
+
+
+def _irc(made: Workspace) -> dict[str, bytes]:
+    files: dict[str, list[str]] = {}
+    for channel, name, message in _said(made):
+        time = datetime.fromtimestamp(float(message["ts"]), UTC)
+        lines = files.setdefault(f"#{channel}.{time:%Y-%m-%d}.log", [])
+        lines.append(f"[{time:%H:%M:%S}] <{name.replace(' ', '_')}> {message['text']}")
+    return {name: "\n".join(lines).encode() for name, lines in files.items()}
+
+
+def _said(made: Workspace) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Channel, speaker and message of all that people said, with names in the place of identifiers."""
+    names = {each["id"]: each["profile"]["display_name"] for each in json.loads(made.files["users.json"])}
+    for file, content in made.files.items():
+        channel, _, day = file.partition("/")
+        for message in json.loads(content) if day else ():
+            if message.get("user") in names and "text" in message:
+                text = _MENTION.sub(lambda found: f"{names.get(found[1], found[1])}:", message["text"])
+                yield channel, names[message["user"]], message | {"text": text}
+
+
+_MENTION = re.compile("<@(\\w+)>")
+_EXPORTS = {"Slack": _slack, "Telegram": _telegram, "IRC": _irc}
+
+
+def _make(export: Path, name: str, seed: int, messages: int) -> int:
     made = workspace(seed=seed, messages=messages, days=max(messages // 250, 21))
-    export, page = folder / f"export-{seed}.zip", folder / f"report-{seed}.html"
-    export.write_bytes(zipped(made.files))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    export.write_bytes(zipped(_EXPORTS[name](made)))
+    return made.count
+
+
+def _run(folder: Path, name: str, seed: int, messages: int) -> dict[str, Any]:
+    export, page = folder / f"{name}.zip", folder / f"{name}.html"
+    # In another process: memory of one that starts others would be taken for theirs.
+    with get_context("spawn").Pool(1) as pool:
+        said = pool.apply(_make, (export, name, seed, messages))
     command = [sys.executable, "-m", "towhom", "report", str(export), "-o", str(page)]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"the report of {name} failed")
     return {
-        "messages": made.count,
-        "processor_seconds": round(seconds, 1),
-        "largest_memory_megabytes": after.ru_maxrss // 1024,
+        "export": name,
+        "messages": said,
+        "processor_seconds": round(used.ru_utime + used.ru_stime, 1),
+        "largest_memory_megabytes": used.ru_maxrss // 1024,
         "page_kilobytes": page.stat().st_size // 1024,
         "milliseconds_to_open": _opened(page),
     }

@@ -1,39 +1,43 @@
 """What `threads --into` costs at scale: runs with one and two workers, costs of each step, and a model.
 
-    python benchmarks/scale.py RECORD LOG... [--messages 120000]
+    python benchmarks/scale.py RECORD LOG... [--messages 2000000] [--folder FOLDER]
     python benchmarks/scale.py RECORD --model
 
 The first measures and writes the record: messages of real rooms, repeated under other names of rooms as often
-as it takes. A run with two workers is compared with one that has one worker, and with two processes that know
-nothing of each other and do half of the rooms each, side by side: what the machine does besides slows both.
-The second computes from the record what a billion messages take on 16 machines. Costs are seconds of the
-processor, not of the clock, so that other work on the machine matters little.
+as it takes. It goes on where it was if it is interrupted and given again with the same folder: what has been
+measured is in there. A run that was broken off is done anew, since its time counts. The second computes from
+the record what a billion messages take on 16 machines. Costs are seconds of the processor, not of the clock,
+so that other work on the machine matters little; the efficiency of two workers is of the clock and needs a
+machine that does nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
-import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from towhom.batch.inputs import bundles, find_inputs
+from towhom.batch.inputs import bundles, find_inputs, rooms_of
 from towhom.batch.layout import Layout
-from towhom.batch.rows import encode, thread_row
+from towhom.batch.rows import encode, row_of
 from towhom.batch.segments import Segment, decoded
 from towhom.batch.settings import PART, WARM_UP, Command, Output, Settings
 from towhom.batch.work import read_bundle
 from towhom.chat import Kind, Message
 from towhom.clusters import open_pool
 from towhom.live.model import load_live
+from towhom.live.reading import answers
 from towhom.places import Place
 from towhom.readers import read_messages
 from towhom.readers.jsonl import to_json
@@ -51,6 +55,7 @@ REQUESTS = 3_500
 
 def write_logs(folder: Path, logs: list[Path], messages: int) -> int:
     """Rooms of real messages, a file each; their bytes."""
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     source = _repeated(logs)
     for room in range(-(-messages // ROOM)):
@@ -66,53 +71,63 @@ def _repeated(logs: list[Path]) -> Iterator[Message]:
             yield from (each for each in read_messages(log) if each.kind not in (Kind.DAY, Kind.SYSTEM))
 
 
-def run(*runs: tuple[list[Path], Path, int | None]) -> dict[str, Any]:
-    """Runs side by side: seconds of clock and processors, and the memory of the largest process so far."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    started = []
-    for logs, out, workers in runs:
-        cluster = [] if workers is None else ["--cluster", f"local:{workers}"]
-        command = [sys.executable, "-m", "towhom", "threads", *map(str, logs), "--into", str(out), *cluster]
-        started.append(subprocess.Popen(command))
-    codes = [process.wait() for process in started]
-    if any(codes):
+def run(logs: list[Path], out: Path, workers: int) -> dict[str, Any]:
+    """A run: seconds of clock and processors, and the memory of its largest process."""
+    shutil.rmtree(out, ignore_errors=True)
+    command = [
+        sys.executable, "-m", "towhom", "threads", *map(str, logs), "--into", str(out),
+        "--cluster", f"local:{workers}",
+    ]  # fmt: skip
+    start = time.perf_counter()
+    process = subprocess.Popen(command)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
         raise SystemExit("a run failed")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    parts = [path for _, out, _ in runs for path in out.glob("part-*")]
+    parts = list(out.glob("part-*"))
     return {
         "seconds": time.perf_counter() - start,
-        "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "largest_process_mb": after.ru_maxrss / 1024,
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "largest_process_mb": used.ru_maxrss / 1024,
         "load": os.getloadavg()[0],
         "bytes": sum(path.stat().st_size for path in parts),
         "parts": len(parts),
+        "sha256": _digest(parts),
     }
+
+
+def _digest(parts: list[Path]) -> str:
+    """Of the names and contents of all parts."""
+    digest = hashlib.sha256()
+    for part in sorted(parts):
+        digest.update(f"{part.name} {hashlib.sha256(part.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def steps(logs: Path, out: Path, part: int) -> dict[str, float]:
     """Seconds of the processor that each step takes for a message."""
+    shutil.rmtree(out, ignore_errors=True)
     model = load_live()
     settings = Settings(
         command=Command.THREADS, output=Output.PARQUET, model=None, fingerprint=model.saved.fingerprint,
         part=part,
     )  # fmt: skip
     layout = Layout(Place(str(out)), "parquet")
-    bundle = next(bundles(find_inputs([str(next(logs.iterdir()))], None)))
+    bundle = next(bundles(rooms_of(find_inputs([str(next(logs.iterdir()))], None)), several=False))
     start = time.process_time()
     index = read_bundle(bundle, settings, layout)
     read = time.process_time() - start
     segment = Segment.of(layout.segment(bundle.name, 0).read())
     size = sum(each.stat().st_size for each in (out / "_towhom" / "segments").iterdir())
     start = time.process_time()
-    lines = [decoded(line) for line in segment.runs[0].lines]
+    room = segment.runs[0].room
+    lines = [decoded(line, room).located for line in segment.runs[0].lines]
     decode = time.process_time() - start
     start = time.process_time()
-    placed = list(model.threads(line.message for line in lines))
+    answered = list(answers(model, lines))
     compute = time.process_time() - start
+    encode([], Command.THREADS, Output.PARQUET)  # what is imported for it is imported once a process
     start = time.process_time()
-    room = segment.runs[0].room
-    rows = [thread_row(line, room, each) for line, each in zip(lines, placed, strict=True)]
-    encode(rows, Command.THREADS, Output.PARQUET)
+    encode([row_of(each, Command.THREADS) for each in answered], Command.THREADS, Output.PARQUET)
     write = time.process_time() - start
     count = len(lines)
     return {
@@ -134,32 +149,36 @@ def scheduling() -> float:
         return (time.process_time() - start) / TASKS
 
 
-def measure(record: Path, logs: list[Path], messages: int) -> None:
-    """Measure all, and write the record."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        size = write_logs(folder / "logs", logs, messages)
-        told: dict[str, Any] = {"messages": messages, "bytes": size}
-        told["steps"] = steps(folder / "logs", folder / "steps", min(10_000, messages // 3))
-        told["task"] = scheduling()
-        rooms = sorted((folder / "logs").iterdir())
-        half = len(rooms) // 2
-        told["a room"] = {"messages": ROOM, **run((rooms[:1], folder / "out", 1))}
-        told["apart"] = run((rooms[:half], folder / "out-a", None), (rooms[half:], folder / "out-b", None))
-        told["two"] = run((rooms, folder / "out-2", 2))
-        told["one"] = run((rooms, folder / "out-1", 1))
-        apart = _content(folder / "out-a") | _content(folder / "out-b")
-        told["same_bytes"] = apart == _content(folder / "out-1") == _content(folder / "out-2")
+def measure(record: Path, logs: list[Path], messages: int, folder: Path) -> None:
+    """Measure what has not been measured yet, and write the record."""
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {"messages": messages, "logs": [str(log) for log in logs], "commit": circumstances()["commit"]}
+    kept = folder / "measured.json"
+    told: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else about
+    if {key: told[key] for key in about} != about:
+        raise SystemExit(f"{folder}: holds what was measured otherwise; remove it, or name another --folder")
+
+    def once(name: str, value: Callable[[], Any]) -> None:
+        if name not in told:
+            print(f"{name} ...", flush=True)
+            told[name] = value()
+            print(f"{name}: {told[name]}", flush=True)
+            kept.write_text(json.dumps(told))
+
+    once("bytes", lambda: write_logs(folder / "logs", logs, messages))
+    once("steps", lambda: steps(folder / "logs", folder / "steps", min(10_000, messages // 3)))
+    once("task", scheduling)
+    rooms = sorted((folder / "logs").iterdir())
+    once("a room", lambda: {"messages": ROOM, **run(rooms[:1], folder / "out", 1)})
+    once("two", lambda: run(rooms, folder / "out", 2))
+    once("one", lambda: run(rooms, folder / "out", 1))
+    told["same_bytes"] = told["one"]["sha256"] == told["two"]["sha256"]
     told["efficiency"] = {
-        "against one worker": told["one"]["seconds"] / told["two"]["seconds"] / 2,
-        "against two processes apart": told["apart"]["seconds"] / told["two"]["seconds"],
-        "processors against two processes apart": told["apart"]["cpu_seconds"] / told["two"]["cpu_seconds"],
+        "of the clock": told["one"]["seconds"] / told["two"]["seconds"] / 2,
+        "of the processors": told["one"]["cpu_seconds"] / told["two"]["cpu_seconds"],
     }
     write_record(record, {**circumstances(), "data": describe_data(logs), **told})
-
-
-def _content(out: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in out.glob("part-*")}
+    shutil.rmtree(folder)
 
 
 def model(told: dict[str, Any], *, cores: int = CORES, part: int = PART) -> dict[str, float]:
@@ -206,13 +225,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("record", type=Path)
     parser.add_argument("logs", type=Path, nargs="*")
-    parser.add_argument("--messages", type=int, default=120_000)
+    parser.add_argument("--messages", type=int, default=2_000_000)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "towhom-scale")
     parser.add_argument("--model", action="store_true")
     arguments = parser.parse_args()
+    if not arguments.model and not arguments.logs:
+        parser.error("name logs whose messages are taken")
     if arguments.model:
         show(arguments.record)
     else:
-        measure(arguments.record, arguments.logs, arguments.messages)
+        measure(arguments.record, arguments.logs, arguments.messages, arguments.folder)
 
 
 if __name__ == "__main__":

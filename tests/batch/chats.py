@@ -48,7 +48,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     """All rows of a folder of JSON lines, in the order of files and lines."""
     parts = [part.read_text("utf-8") for part in sorted(folder.glob("part-*.jsonl"))]
     found = [json.loads(line) for part in parts for line in part.split("\n") if line]
-    return sorted(found, key=lambda row: (row["file"], int(row["id"].rpartition("#")[2])))
+    return sorted(found, key=lambda row: (row["file"], row["line"]))
 
 
 def content(folder: Path) -> dict[str, str]:

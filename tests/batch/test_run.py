@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from towhom.batch import work
 from towhom.batch.settings import Command, Output
 from towhom.clusters import InProcess, Pool
 from towhom.errors import ModelFormatError, TowhomError
+from towhom.readers import locate
 
 
 class Counting(InProcess):
@@ -45,24 +47,14 @@ class TestAnswers:
         plain = [json.loads(line) for line in run("threads", log, "--json").stdout.splitlines()]
         batch(log, to=tmp_path / "out", part=1000)
         found = rows(tmp_path / "out")
-        assert [row["line"] for row in found] == [each["line"] for each in plain]
-        order = {each["id"]: number for number, each in enumerate(plain)}
-        for row, each in zip(found, plain, strict=True):
-            assert row["thread"] == f"{log}#{order[each['thread']]}"
-            assert row["replies_to"] == [f"{log}#{order[each['replies_to']]}"]
-            assert row["channel"] == each["room"]
-            same = ("probability", "speaker", "text", "time", "kind", "name")
-            assert {key: row[key] for key in same} == {key: each[key] for key in same}
+        assert found == plain
 
     def test_addressees_are_those_of_one_log(self, run: Run, batch: Batch, tmp_path: Path) -> None:  # noqa: F811
         log = write_room(tmp_path / "room.txt", 120)
         plain = [json.loads(line) for line in run("who", log, "--json").stdout.splitlines()]
         batch(log, to=tmp_path / "out", part=1000, command=Command.WHO)
         found = rows(tmp_path / "out")
-        same = ("line", "time", "speaker", "name", "text", "addressee", "how", "probability", "audience",
-                "reason", "addressees")  # fmt: skip
-        for row, each in zip(found, plain, strict=True):
-            assert {key: row[key] for key in same} == {key: each[key] for key in same}
+        assert found == plain
 
     def test_threads_go_on_across_cuts(self, batch: Batch, tmp_path: Path) -> None:
         log = write_room(tmp_path / "room.txt", 400)
@@ -73,7 +65,7 @@ class TestAnswers:
         threads = {row["id"]: row["thread"] for row in found}
         across = 0
         for row in found:
-            (answered,) = row["replies_to"]
+            answered = row["replies_to"]
             assert row["thread"] == (row["id"] if answered == row["id"] else threads[answered])
             across += _part_of(answered) < _part_of(row["id"])
         assert across >= 6
@@ -87,7 +79,7 @@ class TestAnswers:
 
 
 def _part_of(id: str) -> int:
-    return int(id.rpartition("#")[2]) * 7 // 408
+    return (int(id.rpartition(":")[2]) - 1) * 7 // 408
 
 
 class TestNames:
@@ -105,9 +97,10 @@ class TestNames:
         batch(logs, slack, to=tmp_path / "out")
         found = rows(tmp_path / "out")
         assert {row["file"] for row in found} == {
-            str(logs / "one #é[1].txt"),
-            str(logs / "day.zip" / "deep/two.txt"),
-            str(slack),
+            "logs/one #é[1].txt",
+            "logs/day.zip/deep/two.txt",
+            "slack/general/2024-05-31.json",
+            "slack/general/2024-06-01.json",
         }
         assert len({row["id"] for row in found}) == 8
 
@@ -116,6 +109,101 @@ class TestNames:
         for _ in range(2):
             told = run("threads", tmp_path, "--into", tmp_path / "out", "--json").stderr
             assert "5 lines of 1 files in 1 parts" in told
+
+
+class TestRooms:
+    """What `--into` writes is what `--json` writes, wherever rooms and files are."""
+
+    @staticmethod
+    def same(run: Run, batch: Batch, logs: Path, out: Path, command: Command = Command.THREADS) -> Any:  # noqa: F811
+        plain = [json.loads(line) for line in run(command.value, logs, "--json").stdout.splitlines()]
+        batch(logs, to=out, command=command, part=10_000)
+        found = {row["id"]: row for row in rows(out)}
+        assert found == {row["id"]: row for row in plain}
+        assert len(found) == len(plain)
+        return plain
+
+    @pytest.mark.parametrize("command", list(Command))
+    def test_files_of_days_are_one_room(
+        self,
+        command: Command,
+        run: Run,  # noqa: F811
+        batch: Batch,
+        tmp_path: Path,
+    ) -> None:
+        for number, day in enumerate(("2024-05-30", "2024-05-31", "2024-06-01")):
+            write_room(tmp_path / "logs" / f"#tea-{day}.log", 30, seed=number)
+            write_room(tmp_path / "logs" / f"{day}/#milk.log", 20, seed=number)
+        plain = self.same(run, batch, tmp_path / "logs", tmp_path / "out", command)
+        assert {row["room"] for row in plain} == {"#tea", "#milk"}
+        files = {row["id"]: row["file"] for row in plain}
+        assert any(files[row["replies_to"]] != row["file"] for row in plain)
+
+    def test_rooms_that_are_in_several_files(self, run: Run, batch: Batch, tmp_path: Path) -> None:  # noqa: F811
+        (tmp_path / "logs" / "a").mkdir(parents=True)
+        for place in ("one", "two", "a/three"):  # in two folders, so that they are not read together at first
+            write_rooms(tmp_path / "logs" / f"{place}.jsonl", 3, 40)
+        plain = self.same(run, batch, tmp_path / "logs", tmp_path / "out")
+        assert {row["room"] for row in plain} == {"room 0", "room 1", "room 2"}
+        before = content(tmp_path / "out")
+        counting = Counting()
+        batch(tmp_path / "logs", to=tmp_path / "out", part=10_000, pool=counting.pool)
+        assert (counting.done, content(tmp_path / "out")) == (0, before)
+
+    def test_killed_before_rooms_are_put_together(self, batch: Batch, tmp_path: Path) -> None:
+        (tmp_path / "logs" / "a").mkdir(parents=True)
+        for place in ("one", "a/two"):
+            write_rooms(tmp_path / "logs" / f"{place}.jsonl", 2, 30)
+        batch(tmp_path / "logs", to=tmp_path / "whole")
+        for done in range(3):
+            with suppress(KeyboardInterrupt):
+                batch(tmp_path / "logs", to=tmp_path / "out", pool=Counting(done).pool)
+        batch(tmp_path / "logs", to=tmp_path / "out")
+        assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+    def test_ids_that_begin_anew_in_every_file(self, run: Run, batch: Batch, tmp_path: Path) -> None:  # noqa: F811
+        for place in ("one", "two"):
+            chat = {
+                "name": place, "type": "private_group", "id": 7,
+                "messages": [
+                    {"id": 1, "type": "message", "date": "2024-05-31T10:00:00", "from": "Ada", "text": "hi?"},
+                    {"id": 2, "type": "message", "date": "2024-05-31T10:01:00", "from": "Bo", "text": "yes",
+                     "reply_to_message_id": 1},
+                ],
+            }  # fmt: skip
+            (tmp_path / "logs" / place).mkdir(parents=True)
+            (tmp_path / "logs" / place / "result.json").write_text(json.dumps(chat))
+        plain = self.same(run, batch, tmp_path / "logs", tmp_path / "out")
+        assert [(row["id"], row["replies_to"]) for row in plain] == [
+            ("one/1", "one/1"), ("one/2", "one/1"), ("two/1", "two/1"), ("two/2", "two/1"),
+        ]  # fmt: skip
+
+    def test_a_room_goes_on_in_a_file_that_is_new(self, batch: Batch, tmp_path: Path) -> None:
+        write_room(tmp_path / "logs" / "tea-2024-05-31.log", 30)
+        write_room(tmp_path / "logs" / "b" / "milk.log", 30)
+        batch(tmp_path / "logs", to=tmp_path / "out")
+        write_room(tmp_path / "logs" / "tea-2024-06-01.log", 30, seed=1)
+        counting = Counting()
+        batch(tmp_path / "logs", to=tmp_path / "out", pool=counting.pool)
+        batch(tmp_path / "logs", to=tmp_path / "fresh")
+        assert counting.done == 1
+        assert rows(tmp_path / "out") == rows(tmp_path / "fresh")
+
+    def test_several_exports(self, batch: Batch, tmp_path: Path) -> None:
+        logs = [tmp_path / name / "chat.jsonl" for name in ("one", "two")]
+        logs.append(tmp_path / "other.jsonl")
+        for log in logs:
+            log.parent.mkdir(exist_ok=True)
+            write_rooms(log, 1, 5)
+        write_room(tmp_path / "one.txt", 5)
+        write_room(tmp_path / "x" / "one.txt", 5)
+        everything = [*logs, tmp_path / "one.txt", tmp_path / "x" / "one.txt"]
+        batch(*everything, to=tmp_path / "out")
+        located = {each.id: (each.room, each.file) for each in locate(*everything)}
+        assert {row["id"]: (row["room"], row["file"]) for row in rows(tmp_path / "out")} == located
+        assert {room for room, _ in located.values()} == {
+            "room 0", f"room 0 ({logs[1]})", "room 0 (other.jsonl)", "one", f"one ({everything[-1]})",
+        }  # fmt: skip
 
 
 class TestParquet:
@@ -248,7 +336,7 @@ class TestBadFiles:
         assert list(outcome.failed) == [str(logs / "cut.gz")]
         assert "truncated or damaged" in outcome.failed[str(logs / "cut.gz")]
         assert len(outcome.report.skipped_files) == 1
-        assert {row["file"] for row in rows(tmp_path / "out")} == {str(logs / "good.txt")}
+        assert {row["file"] for row in rows(tmp_path / "out")} == {"logs/good.txt"}
         write_room(logs / "cut.gz", 5)  # mended
         assert not batch(logs, to=tmp_path / "out").failed
         assert len(rows(tmp_path / "out")) == 45
@@ -260,7 +348,7 @@ class TestBadFiles:
         good = write_room(tmp_path / "good.txt", 10)
         outcome = batch(bad, good, to=tmp_path / "out")
         assert f"{bad}: the archive is truncated or damaged" in outcome.failed[str(bad)]
-        assert {row["file"] for row in rows(tmp_path / "out")} == {str(good)}
+        assert {row["file"] for row in rows(tmp_path / "out")} == {"good.txt"}
 
     def test_strict(self, batch: Batch, tmp_path: Path) -> None:
         log = write_room(tmp_path / "room.txt", 10)
@@ -283,7 +371,7 @@ class TestAddresses:
             assert (outcome.files, outcome.parts, outcome.lines) == (3, 6, 459)
             files = memory.ls(f"/out-{len(logs)}", detail=False)
             assert sum(memory.cat_file(name).count(b"\n") for name in files if "part-" in name) == 459
-        assert "memory:///chats/2.txt#" in memory.cat_file(files[-1]).decode()
+        assert '"id": "2.txt:' in memory.cat_file(files[-1]).decode()
 
     def test_commands_read_addresses(self, run: Run, tmp_path: Path) -> None:  # noqa: F811
         fsspec = pytest.importorskip("fsspec")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tests.report.conftest import START, chat, report_of
 from towhom.chat import Kind, Message
 from towhom.readers.filters import Filter
+from towhom.report.page import report_page
 
 HELP = (
     "ada> does the kettle work?",
@@ -102,6 +104,17 @@ class TestWhatCounts:
     def test_a_helper_who_asks_back_has_not_asked(self) -> None:
         part = report_of(chat("ada> it is broken", "1 bob> which one?", "2 ada> the blue one")).whole
         assert part.questions == 0
+
+    def test_a_log_from_new_to_old_is_noticed(self) -> None:
+        assert report_of(chat(*HELP)).backwards == []
+        assert report_of(chat(*(f"{name}> hello" for name in "abcabcab"), minutes=-1)).backwards == ["help"]
+
+    def test_no_times(self) -> None:
+        said = [replace(message, time=None) for message in chat(*HELP)]
+        report = report_of(said)
+        assert (report.whole.questions, report.whole.answered, report.whole.waits.median) == (3, 2, None)
+        assert [talk.seconds for talk in report.whole.longest] == [None] * 3
+        assert "The log has no times: how soon is not known" in report_page(report)
 
     def test_who_is_renamed_stays_one_person(self) -> None:
         said = chat("ada> hello", "ada_> back again")

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ import pytest
 
 import towhom.serve
 from tests.serve.conftest import JSON, answer, message, talk
+from towhom.threads.questions import Turn, asked
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no node on this machine")
@@ -84,6 +86,33 @@ def test_edits_and_deletions_are_shown_where_the_message_stands(client: httpx.Cl
     assert page["spoken"] == 3
     # What ada asked is answered, and what bob asked is gone.
     assert (page["unanswered"], [each["open"] for each in page["lines"]]) == (0, [False] * 4)
+
+
+def test_what_is_open_is_what_is_defined() -> None:
+    random = Random(5)
+    texts = ("is it on?", "why?", "本当？", "it is not", "")
+    given: list[JSON] = []
+    threads = [0]
+    for number in range(600):
+        thread = random.choice([number, *threads[-6:]])
+        threads.append(thread)
+        text = random.choice(texts)
+        said = message(random.choice("abc"), text, bot=random.random() < 0.2)
+        given.append({
+            "number": number, "message": said, "asks": "?" in text or "？" in text, "how": "inferred",
+            "reason": "", "addressees": [{"name": None, "probability": 1.0}], "replies_to": [thread],
+            "thread": thread,
+        })  # fmt: skip
+    expected = []
+    for thread in dict.fromkeys(threads):
+        lines = [each for each in given if each["thread"] == thread]
+        turns = ((each["message"], each["asks"]) for each in lines)
+        found = asked(Turn(said["speaker"], said["text"], asks, not said["bot"]) for said, asks in turns)
+        if found is not None and found.open:
+            expected.append(lines[found.question]["number"])
+    page = page_of(given)
+    assert [each["position"] for each in page["lines"] if each["open"]] == sorted(expected)
+    assert page["unanswered"] == len(expected) > 20
 
 
 def test_who_is_renamed_stays_who_they_are(client: httpx.Client) -> None:

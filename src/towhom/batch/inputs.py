@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -10,12 +11,14 @@ from pathlib import PurePosixPath
 from towhom.errors import LogError
 from towhom.places import Place
 from towhom.readers import is_export
+from towhom.readers.identity import grouped
 
 _BUNDLE = 2 << 20
 """Bytes of small files that are read together: a part of them is about as large as one of a long log."""
 _FILES = 1_000
 """Files that are read together."""
 _PATTERN = frozenset("*?[")
+_PROTOCOL = re.compile(r"^\w+://+")
 
 
 @dataclass(frozen=True, order=True)
@@ -26,27 +29,48 @@ class Input:
         name: Its path or address, as the user writes it.
         size: Its bytes.
         where: Its path or address, wherever it is opened.
-        listed: Whether it was found in a folder, where some files are no logs.
+        export: The argument that it was found by.
+        path: Its path in the folder or pattern of that argument; its name, if the argument is it.
+        folder: What that folder is called; None if the argument is the file.
     """
 
     name: str
     size: int
     where: str
-    listed: bool = False
+    export: str = ""
+    path: str = ""
+    folder: str | None = None
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Where it lies in what was given."""
+        return self.path, self.folder
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Inputs that are read together: a long log, or several short ones."""
+    """Inputs that are read together: a long log, or several short ones. Files of a room are never apart.
+
+    Args:
+        inputs: The files, in order.
+        several: Whether a run has other files of rooms.
+        rooms: Export and name of rooms that an earlier export has as well, and what they are called.
+        files: Export and name of files that an earlier export has as well, and what they are called in ids.
+    """
 
     inputs: tuple[Input, ...]
+    several: bool = False
+    rooms: tuple[tuple[str, str, str], ...] = ()
+    files: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def name(self) -> str:
-        """The same for the same files, whatever else a run reads."""
+        """The same for the same files and names, whatever else a run reads."""
         digest = hashlib.sha256()
         for each in self.inputs:
             digest.update(f"{each.size} {each.name}\0".encode("utf-8", "surrogateescape"))
+        if self.rooms or self.files:
+            digest.update(repr((self.rooms, self.files)).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()[:12]
 
     @property
@@ -69,7 +93,7 @@ def find_inputs(logs: Iterable[str], format: str | None, *, to: Place | None = N
     found: dict[str, Input] = {}
     for log in logs:
         for each in _inputs(Place(log), format):
-            found[each.where] = each
+            found.setdefault(each.where, each)
     results = None if to is None else f"{to.name.rstrip('/')}/"
     return [each for each in found.values() if results is None or not each.where.startswith(results)]
 
@@ -81,17 +105,27 @@ def _inputs(place: Place, format: str | None) -> list[Input]:
         files = place.matching() if _PATTERN & set(place.name) else []
         if not files:
             raise LogError("there is no such file or folder", file=place.name)
-        return [_input(file, size) for file, size in files]
+        root = re.split(r"[*?\[]", place.name, maxsplit=1)[0].rpartition("/")[0]
+        return [_found(file, size, place.name, root) for file, size in files]
+    name = PurePosixPath(place.name).name or place.name
     if not place.is_folder():
-        return [_input(place, place.size())]
+        return [Input(place.name, place.size(), place.absolute().name, place.name, name)]
     files = [(file, size) for file, size in place.files(deep=True) if not _hidden(place, file)]
     if is_export(place, format):
-        return [_input(place, sum(size for _, size in files))]
-    return [_input(file, size, listed=True) for file, size in files]
+        size = sum(size for _, size in files)
+        return [Input(place.name, size, place.absolute().name, place.name, name)]
+    return [_found(file, size, place.name, place.name) for file, size in files]
 
 
-def _input(place: Place, size: int, *, listed: bool = False) -> Input:
-    return Input(place.name, size, place.absolute().name, listed)
+def _found(file: Place, size: int, export: str, root: str) -> Input:
+    """A file of a folder."""
+    path = _bare(file.name).removeprefix(_bare(root)).lstrip("/")
+    return Input(file.name, size, file.absolute().name, export, path, PurePosixPath(root).name or ".")
+
+
+def _bare(address: str) -> str:
+    """An address without its protocol: stores differ in how many slashes stand behind it."""
+    return _PROTOCOL.sub("", address)
 
 
 def _hidden(folder: Place, file: Place) -> bool:
@@ -99,18 +133,27 @@ def _hidden(folder: Place, file: Place) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in inner.split("/") if part != "..")
 
 
-def bundles(inputs: Iterable[Input]) -> Iterator[Bundle]:
-    """Files of a folder, put together until they are large enough."""
+def rooms_of(inputs: Iterable[Input]) -> list[list[Input]]:
+    """Files by the room that they are of, as their names tell, in the order in which they are read."""
+    exports: dict[str, list[Input]] = {}
+    for each in inputs:
+        exports.setdefault(each.export, []).append(each)
+    return [files for found in exports.values() for files in grouped(found, lambda each: each.place).values()]
+
+
+def bundles(rooms: Iterable[list[Input]], *, several: bool) -> Iterator[Bundle]:
+    """Files of rooms, put together until they are large enough."""
     waiting: list[Input] = []
     size = 0
-    for each in inputs:
-        if waiting and (size >= _BUNDLE or len(waiting) >= _FILES or _folder(waiting[-1]) != _folder(each)):
-            yield Bundle(tuple(waiting))
+    for files in rooms:
+        full = size >= _BUNDLE or len(waiting) >= _FILES
+        if waiting and (full or _folder(waiting[-1]) != _folder(files[0])):
+            yield Bundle(tuple(waiting), several)
             waiting, size = [], 0
-        waiting.append(each)
-        size += each.size
+        waiting += files
+        size += sum(each.size for each in files)
     if waiting:
-        yield Bundle(tuple(waiting))
+        yield Bundle(tuple(waiting), several)
 
 
 def _folder(file: Input) -> PurePosixPath:

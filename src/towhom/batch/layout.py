@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -30,6 +31,11 @@ class Index:
         failed: Files that could not be read, and why.
         skipped: Files that are no logs, and why.
         report: Lines of each kind, malformed ones and the like.
+        rooms: Export and name of each room, as the logs call them.
+        files: Export and name of each file that ids are made of.
+        several: Whether rooms stand in front of ids; None where that makes no difference.
+        shared: Export, name and what it is called, of each room that an earlier export has as well.
+        moved: The same, of files.
     """
 
     inputs: list[tuple[str, int]]
@@ -38,6 +44,16 @@ class Index:
     failed: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)
+    rooms: list[tuple[str, str]] = field(default_factory=list)
+    files: list[tuple[str, str]] = field(default_factory=list)
+    several: bool | None = None
+    shared: list[tuple[str, str, str]] = field(default_factory=list)
+    moved: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def good(self) -> set[str]:
+        """The files that could be read."""
+        return {file for file, _ in self.inputs if file not in self.failed}
 
     @property
     def size(self) -> int:
@@ -135,10 +151,10 @@ class Layout:
 
     def forget(self, bundle: str, index: Index) -> None:
         """Remove all that was made of some files."""
-        self.index(bundle).remove()
         for segment in range(len(index.segments)):
             self.part(bundle, segment).remove()
         self.tidy(bundle, index)
+        self.index(bundle).remove()  # last: whoever is killed before goes on with it
 
     def tidy(self, bundle: str, index: Index) -> None:
         """Remove what is not needed when the parts of some files are there."""
@@ -149,8 +165,12 @@ class Layout:
                 self.ends(bundle, segment).remove()
             self.seams(bundle).remove()
 
-    def finish(self) -> None:
-        """Remove what killed runs left behind."""
+    def finish(self, bundles: Container[str]) -> None:
+        """Remove what killed runs left behind, and parts of other bundles than these."""
+        for file, _ in self.to.files():
+            name = file.name.rpartition("/")[2]
+            if name.startswith("part-") and name.split("-")[1] not in bundles:
+                file.remove()
         for name in _NEEDLESS:
             (self.to / OURS / name).remove()
         if self.to.local:
@@ -167,6 +187,8 @@ def index_of(value: Any) -> Index:
     """What `index_json` gave."""
     value["inputs"] = [(str(name), int(size)) for name, size in value["inputs"]]
     value["segments"] = [(int(lines), bool(cut), bool(on)) for lines, cut, on in value["segments"]]
+    for key in ("rooms", "files", "shared", "moved"):
+        value[key] = [tuple(map(str, each)) for each in value[key]]
     return Index(**value)
 
 

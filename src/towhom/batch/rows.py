@@ -6,65 +6,18 @@ import io
 import json
 from typing import Any
 
-from towhom.batch.segments import Line, Room
 from towhom.batch.settings import Command, Output
 from towhom.extras import require
-from towhom.live import Observation
-from towhom.threads import Placed
+from towhom.live.reading import THREAD_FIELDS, WHO_FIELDS, Answered, thread_record, who_record
 
-_ALTERNATIVES = 5
-_DIGITS = 4
+_NUMBERS = {"line": "int64", "probability": "float64"}
 
 Row = dict[str, Any]
 
 
-def identity(file: str, number: int) -> str:
-    """What a message is called in all rows: no other message of any log has this name."""
-    return f"{file}#{number}"
-
-
-def thread_row(line: Line, room: Room, placed: Placed) -> Row:
-    """A message with what it answers; its conversation comes later, since it may begin in another part."""
-    return {
-        **_message(line, room),
-        "addressee": placed.message.addressee,
-        "replies_to": [identity(room.file, number) for number in placed.replies_to],
-        "thread": None,
-        "probability": round(placed.probability, _DIGITS),
-    }
-
-
-def who_row(line: Line, room: Room, observation: Observation) -> Row:
-    """A message with who it is for."""
-    return {
-        **_message(line, room),
-        "text": observation.message.text,
-        "name": observation.message.name or observation.message.speaker,
-        "addressee": observation.addressee,
-        "how": observation.how.value,
-        "probability": round(observation.probability, _DIGITS),
-        "audience": observation.audience.value,
-        "reason": observation.reason,
-        "addressees": [
-            {"name": each.name, "id": each.id, "probability": round(each.probability, _DIGITS)}
-            for each in observation.addressees[:_ALTERNATIVES]
-        ],
-    }
-
-
-def _message(line: Line, room: Room) -> Row:
-    message = line.message
-    return {
-        "id": identity(room.file, line.number),
-        "file": room.file,
-        "line": line.line,
-        "channel": message.channel,
-        "time": message.time.isoformat() if message.time else None,
-        "kind": message.kind.value,
-        "speaker": message.speaker,
-        "name": message.name or message.speaker,
-        "text": message.text,
-    }
+def row_of(answered: Answered, command: Command) -> Row:
+    """What is written about a message: what the command writes in JSON."""
+    return thread_record(answered) if command is Command.THREADS else who_record(answered, likely=True)
 
 
 def encode(rows: list[Row], command: Command, output: Output) -> bytes:
@@ -75,12 +28,19 @@ def encode(rows: list[Row], command: Command, output: Output) -> bytes:
     pa = require("pyarrow", extra="export", purpose="writing Parquet files")
     parquet = require("pyarrow.parquet", extra="export", purpose="writing Parquet files")
     columns = {
-        field.name: pa.array([_encodable(row[field.name]) for row in rows], field.type)
+        field.name: _column(pa, [row[field.name] for row in rows], field.type)
         for field in _schema(pa, command)
     }
     file = io.BytesIO()
     parquet.write_table(pa.table(columns), file, compression="zstd")
     return file.getvalue()
+
+
+def _column(pa: Any, values: list[Any], type: Any) -> Any:
+    try:
+        return pa.array(values, type)
+    except UnicodeEncodeError:  # half a surrogate pair becomes a question mark
+        return pa.array([_encodable(value) for value in values], type)
 
 
 def _encodable(value: Any) -> Any:
@@ -94,13 +54,9 @@ def _encodable(value: Any) -> Any:
 
 
 def _schema(pa: Any, command: Command) -> Any:
-    text, real = pa.string(), pa.float64()
-    fields = [("id", text), ("file", text), ("line", pa.int64())]
-    fields += [(name, text) for name in ("channel", "time", "kind", "speaker", "name", "text", "addressee")]
-    if command is Command.THREADS:
-        fields += [("replies_to", pa.list_(text)), ("thread", text), ("probability", real)]
-    else:
-        somebody = pa.struct([("name", text), ("id", text), ("probability", real)])
-        fields += [("how", text), ("probability", real), ("audience", text), ("reason", text)]
-        fields += [("addressees", pa.list_(somebody))]
+    names = THREAD_FIELDS if command is Command.THREADS else WHO_FIELDS
+    fields = [(name, getattr(pa, _NUMBERS.get(name, "string"))()) for name in names]
+    if command is Command.WHO:
+        somebody = pa.struct([("name", pa.string()), ("id", pa.string()), ("probability", pa.float64())])
+        fields.append(("addressees", pa.list_(somebody)))
     return pa.schema(fields)

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from towhom.batch.inputs import Bundle, Input, bundles
+from towhom.batch.inputs import Bundle, Input, bundles, rooms_of
 from towhom.batch.layout import Index, Layout
-from towhom.batch.settings import Command, Settings
+from towhom.batch.settings import Settings
 from towhom.batch.work import finish, join, read_bundle, work_on
 from towhom.chat import Kind
 from towhom.clusters import Pool
 from towhom.errors import LogError, MissingExtraError, ModelFormatError, TowhomError
 from towhom.readers import Report
+from towhom.readers.identity import export_names, in_export, in_other
 
 _AHEAD = 2
 """Pieces of work that wait for each place: enough that none is idle, few enough to keep little half done."""
@@ -98,32 +99,50 @@ class _Run:
         self.outcome = Outcome(sum(each.size for each in inputs), report=Report())
         self._waiting: deque[tuple[str, Task, Then]] = deque()
         self._left: Counter[str] = Counter()
+        rooms = rooms_of(inputs)
+        self._inputs = {each.name: each for files in rooms for each in files}
+        self._several = len(rooms) > 1
         self._written = layout.written()
-        known = self._kept(inputs, replace=replace)
+        self._read = self._kept(rooms, replace=replace)
         self._written = layout.written()  # without what was removed
-        for name, index in known.items():
+        for name, index in self._read.items():
             self._plan(name, index)
-        covered = {file for index in known.values() for file, _ in index.inputs if file not in index.failed}
+        covered = {file for index in self._read.values() for file in index.good}
         # Files are put together in the same way whatever is done already, so that parts have the same names.
-        for bundle in bundles(each for each in inputs if each.name not in covered):
-            task = partial(read_bundle, bundle, settings, layout)
-            self._waiting.append((_shown(bundle), task, partial(self._plan, bundle.name, new=True)))
+        left = [files for files in rooms if not covered.issuperset(each.name for each in files)]
+        for bundle in bundles(left, several=self._several):
+            self._wait_for(bundle)
         self._work()
+        while self._settle():
+            self._work()
+        for index in self._read.values():
+            _add(self.outcome.report, index)
         if not self.outcome.failed:
-            layout.finish()
+            layout.finish(self._read)
 
-    def _kept(self, inputs: list[Input], *, replace: bool) -> dict[str, Index]:
+    def _wait_for(self, bundle: Bundle) -> None:
+        """Some files are to be read."""
+        task = partial(read_bundle, bundle, self._settings, self._layout)
+        self._waiting.append((_shown(bundle), task, partial(self._was_read, bundle.name)))
+
+    def _was_read(self, bundle: str, index: Index) -> None:
+        self.outcome.failed.update(index.failed)
+        self._read[bundle] = index
+        self._plan(bundle, index, new=True)
+
+    def _kept(self, rooms: list[list[Input]], *, replace: bool) -> dict[str, Index]:
         """What has been read already.
 
         Raises:
             TowhomError: There are parts of logs that are not among the inputs, or have changed.
         """
-        sizes = {each.name: each.size for each in inputs}
-        kept = {}
-        for name, index in self._layout.indexes().items():
-            other = [
-                file for file, size in index.inputs if file not in index.failed and sizes.get(file) != size
-            ]
+        sizes = {name: each.size for name, each in self._inputs.items()}
+        together = {each.name: files for files in rooms for each in files}
+        kept: dict[str, Index] = {}
+        covered: set[str] = set()
+        # Where files were read twice, since a run was killed, those that were read with more of them count.
+        for name, index in sorted(self._layout.indexes().items(), key=lambda pair: -len(pair[1].inputs)):
+            other = [file for file, size in index.inputs if file in index.good and sizes.get(file) != size]
             if other and not replace:
                 how = "has changed since it was read" if other[0] in sizes else "is not among these logs"
                 raise TowhomError(
@@ -131,12 +150,102 @@ class _Run:
                     "or --force removes them"
                 )
             lost = not all(self._can_be_made(name, number) for number in range(len(index.segments)))
-            # Where nothing came of files, or what came of them was removed, they are read again.
-            if other or lost or len(index.failed) == len(index.inputs):
+            apart = any(each.name not in index.good for file in index.good for each in together.get(file, ()))
+            renamed = index.several not in (None, self._several)
+            # Where nothing came of files, or what came of them was removed, they are read again; and where
+            # a room has more files now.
+            if other or lost or apart or renamed or not index.good or covered & index.good:
                 self._layout.forget(name, index)
             else:
                 kept[name] = index
+                covered |= index.good
         return kept
+
+    def _settle(self) -> bool:
+        """Whether something has to be read again, now that it is known which rooms and files there are.
+
+        Rooms that are in files of several bundles are read together; rooms and files that an earlier export
+        has as well get other names.
+        """
+        bundles = self._together()
+        shared, moved = self._named_twice()
+        again = False
+        for names in bundles:
+            indexes = [self._read[name] for name in names]
+            good = {file for index in indexes for file in index.good}
+            own = {room for index in indexes for room in index.rooms}
+            files = {file for index in indexes for file in index.files}
+            wanted = Bundle(
+                tuple(each for name, each in self._inputs.items() if name in good),
+                self._several,
+                tuple(sorted((*room, shared[room]) for room in own if room in shared)),
+                tuple(sorted((*file, moved[file]) for file in files if file in moved)),
+            )
+            is_so = (list(wanted.rooms), list(wanted.files)) == (indexes[0].shared, indexes[0].moved)
+            if len(names) == 1 and is_so:
+                continue
+            for name in names:
+                self._forget(name)
+            self._wait_for(wanted)
+            again = True
+        return again
+
+    def _together(self) -> list[list[str]]:
+        """Bundles that have rooms in common."""
+        of_bundle = {name: name for name in self._read}
+
+        def first(name: str) -> str:
+            while of_bundle[name] != name:
+                name = of_bundle[name]
+            return name
+
+        of_room: dict[tuple[str, str], str] = {}
+        for name, index in self._read.items():
+            for room in index.rooms:
+                other = of_room.setdefault(room, name)
+                of_bundle[first(name)] = first(other)
+        groups: dict[str, list[str]] = {}
+        for name in self._read:
+            groups.setdefault(first(name), []).append(name)
+        return list(groups.values())
+
+    def _named_twice(self) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+        """Rooms and files that an earlier export has as well, and what they are called."""
+        exports = list(dict.fromkeys(each.export for each in self._inputs.values()))
+        if len(exports) == 1:
+            return {}, {}
+        number = {export: place for place, export in enumerate(exports)}
+        called = dict(zip(exports, export_names(exports), strict=True))
+        rooms: dict[str, int] = {}
+        files: dict[str, int] = {}
+        everything = list(self._read.values())
+        for index in everything:
+            for found, earliest in ((index.rooms, rooms), (index.files, files)):
+                for export, name in found:
+                    earliest[name] = min(earliest.get(name, len(exports)), number[export])
+        shared = {
+            (export, name): in_export(name, called[export])
+            for index in everything
+            for export, name in index.rooms
+            if rooms[name] < number[export]
+        }
+        moved = {
+            (export, name): in_other(name, number[export])
+            for index in everything
+            for export, name in index.files
+            if files[name] < number[export]
+        }
+        return shared, moved
+
+    def _forget(self, bundle: str) -> None:
+        """What was made of some files is not wanted; they are read again, in another way."""
+        index = self._read.pop(bundle)
+        outcome, parts = self.outcome, self._left.pop(f"parts of {bundle}", 0)
+        outcome.files -= len(index.inputs) - len(index.failed) - len(index.skipped)
+        outcome.lines -= index.lines
+        outcome.parts -= parts
+        outcome.done -= index.size * (parts / len(index.segments) if index.segments else 1)
+        self._layout.forget(bundle, index)
 
     def _can_be_made(self, bundle: str, number: int) -> bool:
         """Whether a part is there, or what it is made from."""
@@ -150,9 +259,6 @@ class _Run:
         outcome, layout = self.outcome, self._layout
         outcome.files += len(index.inputs) - len(index.failed) - len(index.skipped)
         outcome.lines += index.lines
-        if new:
-            outcome.failed.update(index.failed)
-        _add(outcome.report, index)
         direct = len(index.segments) <= 1
         if not index.segments:
             outcome.done += index.size
@@ -177,9 +283,7 @@ class _Run:
 
     def _is_worked(self, bundle: str, number: int) -> bool:
         """Whether a segment waits only for conversations that begin before it."""
-        return self._settings.command is Command.THREADS and self._is_there(
-            self._layout.work(bundle, number).name
-        )
+        return self._is_there(self._layout.work(bundle, number).name)
 
     def _lines_of(self, index: Index, number: int) -> str:
         files = [file for file, _ in index.inputs]
@@ -189,7 +293,7 @@ class _Run:
     def _worked(self, bundle: str, index: Index, undone: list[int], number: int, _: object) -> None:
         """A segment has been done."""
         self._left[bundle] -= 1
-        if self._settings.command is Command.WHO or not index.segments[number][1]:
+        if not index.segments[number][1]:
             self._delivered(bundle, index, 1)
         if self._left[bundle] == 0:
             self._join(bundle, index, undone)
@@ -198,7 +302,7 @@ class _Run:
         """All segments have been done: conversations that go on from one to the next are joined."""
         layout, settings = self._layout, self._settings
         cut = [number for number in undone if index.segments[number][1]]
-        if settings.command is Command.WHO or not cut:
+        if not cut:
             return
 
         def then(_: object) -> None:
@@ -268,4 +372,5 @@ def _add(report: Report, index: Index) -> None:
     own = Report(malformed=told.get("malformed", 0), redecoded=told.get("redecoded", 0))
     own.kinds.update({Kind(kind): count for kind, count in told.get("kinds", {}).items()})
     own.problems, own.skipped_files = list(told.get("problems", ())), list(index.skipped)
+    own.assumptions = list(told.get("assumptions", ()))
     report.add(own)

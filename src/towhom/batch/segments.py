@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from towhom.chat import Kind, Message
+from towhom.chat import Kind
+from towhom.readers.identity import Located
 from towhom.readers.jsonl import message_from, to_json
 
 _IN_MEMORY = 64 << 20
@@ -22,10 +23,10 @@ _HEARD, _OTHER = b"+", b"-"
 
 
 class Room(NamedTuple):
-    """A channel of a log; None if the log has only one."""
+    """A room of an export."""
 
-    file: str
-    channel: str | None
+    export: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -33,32 +34,32 @@ class Line:
     """A line of a log.
 
     Args:
-        message: What it says; its `line` is its number.
-        number: Its order in the log, which no other line has.
-        line: Where it stands in its file, as the reader says.
+        located: What it says, and what names it.
+        number: Its order among the lines that were read with it.
     """
 
-    message: Message
+    located: Located
     number: int
-    line: int | None
 
     def encoded(self) -> bytes:
         """As one line of JSON."""
-        numbers = json.dumps([self.number, self.line]).encode()
-        return b"%b%b %b\n" % (_HEARD if self.heard else _OTHER, numbers, to_json(self.message).encode())
+        located = self.located
+        id = None if located.id == located.message.id else located.id
+        told = json.dumps([self.number, located.line, located.file, id, located.reply_to, located.changes])
+        mark = _HEARD if self.heard else _OTHER
+        return b"%b%b, %b]\n" % (mark, told[:-1].encode(), to_json(located.message).encode())
 
     @property
     def heard(self) -> bool:
         """Whether it changes what is known of its room."""
-        return self.message.kind not in _UNHEARD
+        return self.located.message.kind not in _UNHEARD
 
 
-def decoded(line: bytes) -> Line:
+def decoded(line: bytes, room: Room) -> Line:
     """What `Line.encoded` gave."""
-    end = line.index(b"]") + 1
-    number, place = json.loads(line[1:end])
-    message = message_from(json.loads(line[end:]), line=number)
-    return Line(message, number, place)
+    number, place, file, id, reply_to, changes, value = json.loads(line[1:])
+    message = message_from(value, line=place)
+    return Line(Located(message, id or message.id or "", room.name, file, reply_to, changes), number)
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Segment:
         """As bytes."""
         pieces = []
         for run in self.runs:
-            header = [run.room.file, run.room.channel, run.before, len(run.lines), run.goes_on]
+            header = [run.room.export, run.room.name, run.before, len(run.lines), run.goes_on]
             pieces.append(json.dumps(header).encode() + b"\n")
             pieces += run.lines
         return b"".join(pieces)
@@ -112,8 +113,8 @@ class Segment:
         lines = iter(content.splitlines(keepends=True))
         runs = []
         for header in lines:
-            file, channel, before, count, goes_on = json.loads(header)
-            runs.append(Run(Room(file, channel), before, list(islice(lines, count)), goes_on))
+            export, name, before, count, goes_on = json.loads(header)
+            runs.append(Run(Room(export, name), before, list(islice(lines, count)), goes_on))
         return cls(runs)
 
 
@@ -140,13 +141,11 @@ class Gathered:
         for room, count in self._counts.items():
             yield room, count, self._of(room)
 
-    def forget(self, files: Iterable[str]) -> None:
-        """Drop the lines of some files."""
-        dropped = set(files)
-        for room in [room for room in self._counts if room.file in dropped]:
-            del self._counts[room]
-            self._spilled.pop(room, None)
-            self._size -= sum(map(len, self._lines.pop(room, ())))
+    def take(self, other: Gathered) -> None:
+        """Take all lines of another."""
+        for room, _, lines in other.rooms():
+            for line in lines:
+                self.add(room, line)
 
     def close(self) -> None:
         """Remove the temporary file."""
@@ -194,9 +193,3 @@ def _pieces(room: Room, count: int, lines: Iterator[bytes], part: int, warm_up: 
         own = list(islice(lines, (number + 1) * count // pieces - number * count // pieces))
         yield Segment([Run(room, len(before), [*before, *own], goes_on=number < pieces - 1)])
         before.extend(line for line in own if line.startswith(_HEARD))
-
-
-def numbered(messages: Iterable[Message], file: str) -> Iterator[tuple[Room, Line]]:
-    """Lines of a log with their rooms; each has a number of its own, whatever the reader says of lines."""
-    for number, message in enumerate(messages):
-        yield Room(file, message.channel), Line(replace(message, line=number), number, message.line)

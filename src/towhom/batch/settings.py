@@ -14,7 +14,7 @@ PART = 50_000
 """Lines of a part. docs/scale.md says why so many."""
 WARM_UP = 1_000
 """Messages before a piece of a long room that are followed first. docs/scale.md has what that changes."""
-FORMAT, VERSION = "towhom-batch", 1
+FORMAT, VERSION = "towhom-batch", 2
 
 
 class Command(StrEnum):

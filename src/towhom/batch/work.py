@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from towhom.batch.inputs import Bundle, Input
 from towhom.batch.layout import Index, Layout, index_json
-from towhom.batch.rows import Row, encode, identity, thread_row, who_row
-from towhom.batch.segments import Gathered, Run, Segment, cut, decoded, numbered
+from towhom.batch.rows import Row, encode, row_of
+from towhom.batch.segments import Gathered, Line, Room, Segment, cut, decoded
 from towhom.batch.settings import Command, Settings
-from towhom.chat import CHANGES
 from towhom.errors import LogError, ModelFormatError
 from towhom.live.model import Model, load_live
+from towhom.live.reading import Answered, answers
 from towhom.places import Place, is_address
 from towhom.readers import Log, Report, find_logs
 from towhom.readers.base import Folder, file_source
+from towhom.readers.identity import Namer, room_of_file
 from towhom.readers.remote import remote_source
 from towhom.version import __version__
 
 
 def read_bundle(bundle: Bundle, settings: Settings, layout: Layout) -> Index:
     """Read some files, and cut their lines into segments; if there is only one, it is done at once."""
-    index = Index([(each.name, each.size) for each in bundle.inputs])
     report = Report(strict=settings.strict)
-    gathered = Gathered()
+    reading = _Reading(bundle, settings, report)
+    segments: list[tuple[int, bool, bool]] = []
     try:
         for each in bundle.inputs:
-            _gather(each, settings, gathered, report, index)
-        segments = cut(gathered, settings.part, settings.warm_up)
-        one = next(segments, None)
-        following = None if one is None else next(segments, None)
-        for number, segment in enumerate(_chain(one, following, segments)):
-            index.segments.append((segment.size, segment.cut, segment.runs[-1].goes_on))
+            reading.take(each, (each.export, room_of_file(*each.place)))
+        cuts = cut(reading.gathered, settings.part, settings.warm_up)
+        one = next(cuts, None)
+        following = None if one is None else next(cuts, None)
+        for number, segment in enumerate(_chain(one, following, cuts)):
+            segments.append((segment.size, segment.cut, segment.runs[-1].goes_on))
             if following is None:
                 layout.part(bundle.name, number).write(
                     encode(_rows(segment, settings)[0], settings.command, settings.output)
@@ -43,19 +44,25 @@ def read_bundle(bundle: Bundle, settings: Settings, layout: Layout) -> Index:
             else:
                 layout.segment(bundle.name, number).write(segment.encoded())
     finally:
-        gathered.close()
+        reading.gathered.close()
     done = Index(
-        index.inputs,
-        index.segments,
-        sum(lines for lines, _, _ in index.segments),
-        index.failed,
+        [(each.name, each.size) for each in bundle.inputs],
+        segments,
+        sum(lines for lines, _, _ in segments),
+        reading.failed,
         report.skipped_files,
         {
             "kinds": {kind.value: count for kind, count in sorted(report.kinds.items())},
             "malformed": report.malformed,
             "redecoded": report.redecoded,
             "problems": report.problems,
+            "assumptions": report.assumptions,
         },
+        sorted(reading.rooms),
+        sorted(reading.files),
+        bundle.several if reading.counted else None,
+        sorted(bundle.rooms),
+        sorted(bundle.files),
     )
     layout.index(bundle.name).write(index_json(done))
     return done
@@ -69,49 +76,87 @@ def _chain(one: Segment | None, following: Segment | None, rest: Iterator[Segmen
     yield from rest
 
 
-def _gather(each: Input, settings: Settings, gathered: Gathered, report: Report, index: Index) -> None:
-    """Take the lines of a file; those of a file that cannot be read to its end are dropped.
+class _Reading:
+    """The lines of some files, with their names, by room."""
 
-    Raises:
-        LogError: It cannot be read, and the settings are strict.
-    """
-    names: list[str] = []
-    own = Report(strict=settings.strict)
-    try:
-        for log in _logs(each, settings, own):
-            name = _name(each, log)
-            names.append(name)
-            for room, line in numbered(log.messages(own), name):
-                gathered.add(room, line.encoded())
-    except (LogError, OSError) as error:
-        if settings.strict:
-            raise
-        gathered.forget(names)
-        where = "" if isinstance(error, LogError) else f"{each.name}: "
-        index.failed[each.name] = f"{where}{error}"
-        return
-    report.add(own)
+    def __init__(self, bundle: Bundle, settings: Settings, report: Report) -> None:
+        self._settings, self._report = settings, report
+        self._namer = Namer(several=bundle.several)
+        self._shared = {(export, room): shown for export, room, shown in bundle.rooms}
+        self._moved = {(export, file): shown for export, file, shown in bundle.files}
+        self._number = 0
+        self.gathered = Gathered()
+        self.failed: dict[str, str] = {}
+        self.rooms: set[tuple[str, str]] = set()
+        """Export and name of each room, as the logs call them."""
+        self.files: set[tuple[str, str]] = set()
+        """Export and name of each file that ids are made of."""
 
+    @property
+    def counted(self) -> bool:
+        """Whether there are ids that count messages by room."""
+        return self._namer.counted
 
-def _name(each: Input, log: Log) -> str:
-    """What a log is called: as the file it is, or within the archive that it is in."""
-    if isinstance(log.source, Folder) or log.source.name == each.where:
-        return each.name
-    return f"{each.name}/{log.source.name.partition('/')[2]}"
+    def take(self, each: Input, group: Hashable) -> None:
+        """Take the lines of a file; those of a file that cannot be read to its end are dropped.
+
+        Raises:
+            LogError: It cannot be read, and the settings are strict.
+        """
+        own, report = Gathered(), Report(strict=self._settings.strict)
+        try:
+            for log in _logs(each, self._settings, report):
+                for line in self._lines(log, each, group, report):
+                    own.add(Room(each.export, line.located.room), line.encoded())
+        except (LogError, OSError) as error:
+            if self._settings.strict:
+                raise
+            where = "" if isinstance(error, LogError) else f"{each.name}: "
+            self.failed[each.name] = f"{where}{error}"
+        else:
+            self._report.add(report)
+            self.gathered.take(own)
+        finally:
+            own.close()
+
+    def _lines(self, log: Log, each: Input, group: Hashable, report: Report) -> Iterator[Line]:
+        export = each.export
+
+        def room_of(name: str) -> str:
+            self.rooms.add((export, name))
+            return self._shared.get((export, name), name)
+
+        def file_of(name: str) -> str:
+            self.files.add((export, name))
+            return self._moved.get((export, name), name)
+
+        for located in self._namer.lines(log, group, report, room_of, file_of):
+            yield Line(located, self._number)
+            self._number += 1
 
 
 def _logs(each: Input, settings: Settings, report: Report) -> list[Log]:
-    """The logs of a file; none if it is no log and was not named as one."""
+    """The logs of a file, named by their place in what was given; none if it was found and is no log."""
     try:
-        return find_logs(each.where, format=settings.format, report=report)
+        logs = find_logs(each.where, format=settings.format, report=report)
     except LogError as error:
-        if not each.listed:
+        if each.folder is None:
             raise
         remote = is_address(each.where)
         source = remote_source(Place(each.where)) if remote else file_source(Path(each.where))
         _ = source.head  # what cannot even be opened is no file that is something else
         report.skipped_files.append(str(error))
         return []
+    return logs if each.folder is None else [_placed(log, each) for log in logs]
+
+
+def _placed(log: Log, each: Input) -> Log:
+    """A log of a file that lies in a folder, as `find_logs` calls it that is given the folder."""
+    if isinstance(log.source, Folder):
+        return log
+    inside = "" if log.folder is None else log.source.name.removeprefix(log.folder)
+    log.source.name = f"{each.folder}/{each.path}{inside}"
+    return replace(log, folder=each.folder)
 
 
 def work_on(bundle: str, number: int, settings: Settings, layout: Layout) -> int:
@@ -121,28 +166,33 @@ def work_on(bundle: str, number: int, settings: Settings, layout: Layout) -> int
     """
     segment = Segment.of(layout.segment(bundle, number).read())
     rows, ends = _rows(segment, settings)
-    if settings.command is Command.THREADS:
-        layout.ends(bundle, number).write(json.dumps(ends).encode())
-        if segment.cut:
-            layout.work(bundle, number).write("".join(json.dumps(row) + "\n" for row in rows).encode())
-            return segment.size
+    layout.ends(bundle, number).write(ends.to_json(settings.warm_up))
+    if segment.cut:
+        layout.work(bundle, number).write("".join(_worked(row, ends) for row in rows).encode())
+        return segment.size
     layout.part(bundle, number).write(encode(rows, settings.command, settings.output))
     return segment.size
+
+
+def _worked(row: Row, ends: _Ends) -> str:
+    """A row that waits for its conversation, or has it."""
+    need = ends.needs(row["id"])
+    return json.dumps([need is not None, row if need is None else {**row, "thread": need}]) + "\n"
 
 
 def join(bundle: str, segments: list[tuple[int, bool, bool]], layout: Layout, warm_up: int) -> None:
     """Find the conversation of each message that is answered across a cut; rooms are followed in order."""
     seams: dict[str, dict[str, str]] = {}
-    known: dict[int, str] = {}
+    known: dict[str, str] = {}
     for number, (_, is_cut, goes_on) in enumerate(segments):
         if not is_cut:
             known = {}
         if not is_cut and not goes_on:
             continue
         told = json.loads(layout.ends(bundle, number).read())
-        seams[str(number)] = {str(answered): known[answered] for answered in told["needs"]}
-        for message, thread in told["ends"]:
-            known[message] = known[thread] if isinstance(thread, int) else thread
+        seams[str(number)] = {answered: known[answered] for answered in told["needs"]}
+        for message, thread, begins_before in told["ends"]:
+            known[message] = known[thread] if begins_before else thread
         for message in list(known)[:-warm_up]:
             del known[message]
     layout.seams(bundle).write(json.dumps(seams).encode())
@@ -153,9 +203,9 @@ def finish(bundle: str, number: int, settings: Settings, layout: Layout) -> int:
     seams = json.loads(layout.seams(bundle).read())[str(number)]
     rows = []
     for line in layout.work(bundle, number).read().splitlines():
-        row = json.loads(line)
-        if isinstance(row["thread"], int):
-            row["thread"] = seams[str(row["thread"])]
+        needs, row = json.loads(line)
+        if needs:
+            row["thread"] = seams[row["thread"]]
         rows.append(row)
     layout.part(bundle, number).write(encode(rows, settings.command, settings.output))
     return len(rows)
@@ -177,54 +227,60 @@ def _model(folder: Path | None, fingerprint: str, version: str) -> Model:
     return model
 
 
-def _rows(segment: Segment, settings: Settings) -> tuple[list[Row], dict[str, Any]]:
-    """Rows of a segment; which conversations its last messages belong to, and which it needs."""
+def _rows(segment: Segment, settings: Settings) -> tuple[list[Row], _Ends]:
+    """Rows of a segment, and how they hang together with other segments of their room."""
     model = _model(settings.model, settings.fingerprint, settings.version)
-    if settings.command is Command.WHO:
-        return [row for run in segment.runs for row in _who(run, model, settings)], {}
+    lines = [(run, decoded(line, run.room)) for run in segment.runs for line in run.lines]
+    found = answers(model, (line.located for _, line in lines))
     rows: list[Row] = []
-    ends: list[tuple[int, str | int]] = []
-    needs: set[int] = set()
-    for run in segment.runs:
-        made, threads = _threads(run, model)
-        rows += made
-        if run.goes_on:
-            ends = threads[-settings.warm_up :]
-        needs.update(row["thread"] for row in made if isinstance(row["thread"], int))
-    return rows, {"ends": ends, "needs": sorted(needs)}
-
-
-def _who(run: Run, model: Model, settings: Settings) -> Iterator[Row]:
-    lines = [decoded(line) for line in run.lines]
-    own = {line.number: line for line in lines[run.before :]}
-    heard = (line.message for line in lines if line.message.kind in (*settings.kinds, *CHANGES))
-    for observation in model.observations(heard):
-        number = observation.placed.line
-        if number in own and observation.placed.message.kind in settings.kinds:
-            yield who_row(own[number], run.room, observation)
-
-
-def _threads(run: Run, model: Model) -> tuple[list[Row], list[tuple[int, str | int]]]:
-    """Rows of a room, and the conversation of each message that can be answered.
-
-    A conversation is called by its first message; one that begins before the run by the number of the
-    message before it that is answered, since where that belongs is known to another segment.
-    """
-    lines = [decoded(line) for line in run.lines]
-    before = {line.number for line in lines[: run.before]}
-    threads: dict[int, str | int] = {}
-    rows: list[Row] = []
-    heard: list[int] = []
-    for line, placed in zip(lines, model.threads(line.message for line in lines), strict=True):
-        if line.number in before:
+    ends = _Ends()
+    left = {id(run): run.before for run in segment.runs}
+    for (run, line), answered in zip(lines, found, strict=True):
+        if left[id(run)]:
+            left[id(run)] -= 1
+            ends.heard_before(answered)
             continue
-        thread: str | int = identity(run.room.file, placed.thread)
-        if placed.thread in before:
-            answered = placed.replies_to[0]
-            thread = answered if answered in before else threads.get(answered, placed.thread)
-        row = thread_row(line, run.room, placed)
-        row["thread"] = threads[line.number] = thread
-        rows.append(row)
-        if line.heard:
-            heard.append(line.number)
-    return rows, [(number, threads[number]) for number in heard]
+        ends.heard(answered, line.heard, needed=run.goes_on or run.before > 0)
+        if settings.command is Command.THREADS or answered.message.kind in settings.kinds:
+            rows.append(row_of(answered, settings.command))
+    return rows, ends
+
+
+class _Ends:
+    """Which conversations of a segment begin before it, and which its last messages belong to.
+
+    A conversation is called by its first message; one that begins before the segment by the message before it
+    that is answered, since where that belongs is known to another segment.
+    """
+
+    def __init__(self) -> None:
+        self._before: set[str] = set()
+        self._threads: dict[str, tuple[str, bool]] = {}
+        self._heard: list[str] = []
+
+    def heard_before(self, answered: Answered) -> None:
+        """A message that is there only to warm up."""
+        self._before.add(answered.located.id)
+
+    def heard(self, answered: Answered, counts: bool, *, needed: bool) -> None:
+        """A message of the segment, which counts if others can answer it."""
+        if not needed:
+            return
+        id, to = answered.located.id, answered.replies_to
+        thread = answered.thread, False
+        if answered.thread in self._before:
+            thread = (to, True) if to in self._before else self._threads.get(to, thread)
+        self._threads[id] = thread
+        if counts:
+            self._heard.append(id)
+
+    def needs(self, id: str) -> str | None:
+        """The message before the segment that says where a message of it belongs."""
+        thread, before = self._threads.get(id, ("", False))
+        return thread if before else None
+
+    def to_json(self, warm_up: int) -> bytes:
+        """What the next segment needs."""
+        last = [(id, *self._threads[id]) for id in self._heard[-warm_up:]]
+        needs = sorted({thread for thread, before in self._threads.values() if before})
+        return json.dumps({"ends": last, "needs": needs}).encode()

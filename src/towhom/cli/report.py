@@ -96,6 +96,11 @@ def report(
             file.write(markdown(made) if kind == "markdown" else report_page(made))
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     show_report(reading, console)
+    if made.backwards:
+        console.print(
+            f"times run backwards in {', '.join(made.backwards[:3])}: sort the log from old to new, since "
+            "answers come after questions", markup=False, style="yellow",
+        )  # fmt: skip
     if out is not None:
         whole = made.whole
         console.print(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -145,8 +145,3 @@ def _json_lines(file: IO[str]) -> Write:
         file.flush()
 
     return write
-
-
-def chosen(record: Record, fields: Iterable[str]) -> dict[str, Any]:
-    """Some fields of a record, in this order."""
-    return {field: record[field] for field in fields}

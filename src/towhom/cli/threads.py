@@ -23,22 +23,17 @@ from towhom.cli.options import (
     show_report,
 )
 from towhom.cli.show import Palette
-from towhom.cli.tables import Table, chosen, table_options
+from towhom.cli.tables import Table, table_options
 from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.exports import EXPORTS, write_export
 from towhom.hearing.utterance import SPOKEN
 from towhom.live.channel import CHUNK
-from towhom.live.reading import Answered, answers, record
+from towhom.live.reading import THREAD_FIELDS, Answered, answers, thread_record
 from towhom.readers import Report, locate
 from towhom.readers.filters import Filter
 from towhom.threads import Placed
 from towhom.visible import visible
-
-_FIELDS = (
-    "id", "room", "day", "time", "file", "line", "kind", "speaker", "name", "addressee", "how", "replies_to",
-    "thread", "probability", "changes", "text",
-)  # fmt: skip
 
 
 @click.command()
@@ -105,7 +100,7 @@ def threads(
     elif as_html:
         _write_page(everything(), log, table.out)
     else:
-        with table.shows(_FIELDS, _text_writer, _record) as write:
+        with table.shows(THREAD_FIELDS, _text_writer, thread_record) as write:
             for answered in everything():
                 write(answered)
     show_report(report, Terminal(stderr=True, highlight=False, soft_wrap=True))
@@ -129,12 +124,6 @@ def _numbered(everything: Iterator[Answered]) -> Iterator[Placed]:
         thread = numbers.setdefault(answered.thread, number)
         message = replace(answered.message, channel=answered.located.room)
         yield Placed(message, number, (answers_to,), thread, answered.link_probability)
-
-
-def _record(answered: Answered) -> dict[str, Any]:
-    found = record(answered)
-    found |= {"probability": found["link_probability"], "text": answered.message.text}
-    return chosen(found, _FIELDS)
 
 
 _SURE = 0.6

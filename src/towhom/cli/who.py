@@ -22,21 +22,15 @@ from towhom.cli.options import (
     show_report,
 )
 from towhom.cli.show import Palette
-from towhom.cli.tables import Table, chosen, table_options
+from towhom.cli.tables import Table, table_options
 from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.live import How, Model, Observation, Session
 from towhom.live.channel import CHUNK
-from towhom.live.reading import Answered, answers, record
+from towhom.live.reading import WHO_FIELDS, Answered, answers, who_record
 from towhom.readers import Report, locate
 from towhom.readers.filters import Filter
 from towhom.visible import visible
-
-_FIELDS = (
-    "id", "room", "day", "time", "file", "line", "speaker", "name", "addressee", "how", "probability",
-    "audience", "reason", "replies_to", "thread", "text",
-)  # fmt: skip
-_ALTERNATIVES = 5
 
 
 @click.command()
@@ -94,8 +88,8 @@ def who(
     report = Report(strict=strict)
     speakers: set[str] = set()
     written = 0
-    as_record = partial(_record, likely=table.kind == "json")
-    with table.shows(_FIELDS, _text_writer, as_record) as write:
+    as_record = partial(who_record, likely=table.kind == "json")
+    with table.shows(WHO_FIELDS, _text_writer, as_record) as write:
         for answered in _answers(log, loaded, format, report, keep, name, aliases):
             speakers.update(_names(answered))
             if shown.keeps(answered.located, answered.name):
@@ -144,19 +138,6 @@ def _is_for(answered: Answered, name: str, aliases: tuple[str, ...], threshold: 
 def _names(answered: Answered) -> tuple[str, str]:
     """What the log calls the speaker, and what people do."""
     return answered.message.speaker, answered.name
-
-
-def _record(answered: Answered, *, likely: bool) -> dict[str, Any]:
-    """A row of a table; `likely` for the others who may be meant as well."""
-    row = chosen(record(answered), _FIELDS)
-    return row | {"addressees": _likely(answered.observation)} if likely else row
-
-
-def _likely(observation: Observation) -> list[dict[str, Any]]:
-    return [
-        {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
-        for each in observation.addressees[:_ALTERNATIVES]
-    ]
 
 
 def _text_writer(file: IO[str]) -> Callable[[Answered], None]:

@@ -9,7 +9,6 @@ from towhom.bank.filters import is_bot
 from towhom.bank.store import Bank
 from towhom.blas import one_thread
 from towhom.chat import Kind, Message
-from towhom.hearing.words import asks
 from towhom.live.channel import Channel
 from towhom.live.following import follow_together
 from towhom.live.model import Model
@@ -45,7 +44,7 @@ def open_questions(
 ) -> Iterator[OpenQuestion]:
     """The open questions of some messages, in the order of their conversations.
 
-    A question is open if it starts a conversation in which nobody else seems to answer.
+    `towhom.threads.questions` says what they are; what only may belong to a conversation is no answer.
 
     Args:
         model: That of the bank.
@@ -65,13 +64,10 @@ def open_questions(
 
 def _open(talk: Talk) -> bool:
     first = talk.first
-    if not first.placed.starts or first.message.kind is not Kind.MESSAGE or is_bot(first.message):
+    if first.message.kind is not Kind.MESSAGE or is_bot(first.message):
         return False
-    asked = [each for each in talk.said if each.who is first.who]
-    others = [each for each in talk.said if each.who is not first.who]
-    return any(asks(each.message.text) for each in asked) and all(
-        each.placed.probability < _SURE for each in others
-    )
+    found = talk.asked(least=_SURE)
+    return found is not None and found.open
 
 
 def _asked(model: Model, talk: Talk, bank: Bank, k: int, least: float) -> OpenQuestion:

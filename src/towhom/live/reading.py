@@ -13,6 +13,7 @@ from typing import Any
 from towhom.chat import Message
 from towhom.live.answers import Observation
 from towhom.live.channel import CHUNK
+from towhom.live.following import follow_together
 from towhom.live.model import Model
 from towhom.live.session import Session
 from towhom.readers.identity import Located, record_of
@@ -20,8 +21,18 @@ from towhom.threads import Placed
 
 _OPEN = 100
 """Rooms that are kept as they are: an export has its rooms one after another, or few at a time."""
+_ALTERNATIVES = 5
 _REMEMBERED = 250_000
 """Messages whose conversation is remembered at least; memory is twice that at most."""
+
+WHO_FIELDS = (
+    "id", "room", "day", "time", "file", "line", "speaker", "name", "addressee", "how", "probability",
+    "audience", "reason", "replies_to", "thread", "text",
+)  # fmt: skip
+THREAD_FIELDS = (
+    "id", "room", "day", "time", "file", "line", "kind", "speaker", "name", "addressee", "how", "replies_to",
+    "thread", "probability", "changes", "text",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,11 @@ def answers(
         for number, located in chunk:
             message = replace(located.message, line=number, channel=located.room)
             by_room.setdefault(located.room, []).append(message)
-        found = {room: iter(sessions.of(room).observe_all(said)) for room, said in by_room.items()}
+        found: dict[str, Iterator[Observation]] = {}
+        rooms = iter(by_room)
+        while together := list(islice(rooms, _OPEN)):
+            heard = follow_together([sessions.of(room).following(by_room[room]) for room in together])
+            found |= {room: iter(observed) for room, observed in zip(together, heard, strict=True)}
         for _, located in chunk:
             yield known.answered(located, next(found[located.room]))
 
@@ -174,3 +189,30 @@ def record(answered: Answered) -> dict[str, Any]:
         "changes": located.changes,
         "text": observation.message.text,
     }
+
+
+def who_record(answered: Answered, *, likely: bool = False) -> dict[str, Any]:
+    """A row of `towhom who`.
+
+    Args:
+        answered: The message.
+        likely: Whether it says who else may be meant, as `addressees`.
+    """
+    row = _chosen(record(answered), WHO_FIELDS)
+    if likely:
+        row["addressees"] = [
+            {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
+            for each in answered.observation.addressees[:_ALTERNATIVES]
+        ]
+    return row
+
+
+def thread_record(answered: Answered) -> dict[str, Any]:
+    """A row of `towhom threads`."""
+    found = record(answered)
+    found |= {"probability": found["link_probability"], "text": answered.message.text}
+    return _chosen(found, THREAD_FIELDS)
+
+
+def _chosen(found: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    return {field: found[field] for field in fields}

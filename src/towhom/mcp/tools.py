@@ -9,6 +9,7 @@ from typing import Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
+from towhom.chat import Kind
 from towhom.errors import TowhomError
 from towhom.live.reading import answers
 from towhom.loading import load
@@ -17,6 +18,7 @@ from towhom.readers import locate_messages
 from towhom.readers.jsonl import message_from
 from towhom.report import gather, measure
 from towhom.report.tables import markdown
+from towhom.threads.questions import Turn, asked
 from towhom.version import __version__
 
 _MOST = 500
@@ -70,7 +72,7 @@ def create_server(source: Source) -> MCPServer[Any]:
 
     @server.tool()
     def open_questions(room: str | None = None, last: int = 20) -> list[Record]:
-        """Questions of a room that nobody has answered, the latest last.
+        """Questions of a room that are open, the latest last: nobody has answered, or since they asked again.
 
         Args:
             room: Its name; not needed if there is but one.
@@ -112,16 +114,17 @@ def conversations(messages: Sequence[Record]) -> list[Record]:
 
 
 def unanswered(messages: Sequence[Record]) -> list[Record]:
-    """Questions that no message of anybody else answers."""
-    answered = {(number, _speaker(message)) for message in messages for number in message["replies_to"]}
-    by_number: dict[int, set[str]] = {}
-    for number, speaker in answered:
-        by_number.setdefault(number, set()).add(speaker)
-    return [
-        _shown(message)
-        for message in messages
-        if message["asks"] and not by_number.get(message["number"], set()) - {_speaker(message)}
-    ]
+    """Questions that are open, in the order in which they were asked."""
+    by_thread: dict[int, list[Record]] = {}
+    for message in messages:
+        by_thread.setdefault(message["thread"], []).append(message)
+    still = []
+    for thread, said in by_thread.items():
+        if said[0]["number"] == thread:
+            found = asked(Turn(_speaker(m), m["message"]["text"], m["asks"], not _program(m)) for m in said)
+            if found is not None and found.open:
+                still.append(said[found.question])
+    return [_shown(message) for message in sorted(still, key=lambda message: int(message["number"]))]
 
 
 def _messages(source: Source, room: str | None) -> list[Record]:
@@ -160,6 +163,11 @@ def _shown(message: Record) -> Record:
 def _speaker(message: Record) -> str:
     said = message["message"]
     return str(said["name"] or said["speaker"])
+
+
+def _program(message: Record) -> bool:
+    said = message["message"]
+    return bool(said.get("bot")) or said.get("kind") == Kind.NOTICE.value
 
 
 def _at_most(last: int) -> int:

@@ -37,7 +37,7 @@ from towhom.readers.base import (
     standard_input,
     stream_source,
 )
-from towhom.readers.identity import Located, locate_messages, named
+from towhom.readers.identity import Located, export_names, locate_messages, named
 from towhom.readers.remote import remote_folder, remote_source
 
 __all__ = [
@@ -282,8 +282,8 @@ def locate(*paths: str | Path, format: str | None = None, report: Report | None 
         report: Counts what was read, what was left out and why; strict if it is.
     """
     report = Report() if report is None else report
-    exports = [(Path(path).name, find_logs(path, format=format, report=report)) for path in paths]
-    return named(exports, report)
+    logs = [find_logs(path, format=format, report=report) for path in paths]
+    return named(zip(export_names(paths), logs, strict=True), report)
 
 
 def read_rooms(

@@ -510,6 +510,8 @@ class Reader(ABC):
     """What users call the format."""
     title: ClassVar[str]
     """What it is, for people."""
+    counts_by_room: ClassVar[bool] = False
+    """Whether the ids of messages may begin anew in every room."""
 
     @classmethod
     @abstractmethod

@@ -28,6 +28,7 @@ class JsonLines(Reader):
 
     name = "jsonl"
     title = 'JSON lines, {"speaker": ..., "text": ...} a line (the format that towhom writes)'
+    counts_by_room = True
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:

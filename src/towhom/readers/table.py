@@ -46,6 +46,7 @@ class Table(Posts):
 
     name = "table"
     title = "table of messages (CSV, TSV, Parquet, JSON with keys of its own; --columns names the columns)"
+    counts_by_room = True
     paths: ClassVar[tuple[str, ...]] = ("", "item", "messages.item", "data.item", "rows.item")
 
     def __init__(

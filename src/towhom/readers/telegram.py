@@ -35,6 +35,7 @@ class Telegram(JsonExport):
 
     name = "telegram"
     title = "Telegram Desktop export (result.json, one chat or all)"
+    counts_by_room = True
     kept = (
         *("id", "type", "date", "date_unixtime", "from", "from_id", "actor", "actor_id", "action", "text"),
         *("reply_to_message_id", "reply_to_peer_id", "chat"),

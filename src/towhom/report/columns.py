@@ -14,6 +14,7 @@ from towhom.hearing.utterance import SPOKEN
 from towhom.hearing.words import asks
 from towhom.live.reading import Answered
 from towhom.readers.filters import Filter
+from towhom.threads.questions import by_program
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -117,7 +118,7 @@ class _Numbers:
         to._link.append(self._ids.get(answered.replies_to, number))
         to._thread.append(self._ids.get(answered.thread, number))
         to._asks.append(asks(message.text))
-        to._bot.append(message.bot or message.kind is Kind.NOTICE)
+        to._bot.append(by_program(message))
         to._shown.append(shown)
 
     def rename(self, message: Message) -> None:

@@ -91,12 +91,13 @@ def over_time(part: Part) -> str:
                 "</title></rect>"
             )
             pieces.append(_link(f"from={span.start}&unit={part.unit}{more}", bar) if value(span) else "")
-    bottom = len(rows) * (high + gap) + 2
+    bottom = len(rows) * (high + gap) + 8
+    years = spans[0].start.year != spans[-1].start.year
     every = max(1, -(-len(spans) // 9))
     for place in range(0, len(spans), every):
         start = spans[place].start
         month = str(start.year) if part.unit == "year" else f"{start:%b} {start.year}"
-        name = month if part.unit in ("month", "year") else f"{start.day} {start:%b}"
+        name = month if part.unit in ("month", "year") else f"{start.day} {month if years else f'{start:%b}'}"
         pieces.append(f'<text class="tick" x="{left + place * step:.1f}" y="{bottom - 8}">{name}</text>')
     return _svg(width, bottom, "Messages, people and conversations over time", pieces)
 
@@ -132,7 +133,7 @@ def answers_round(pairs: Sequence[Pair], people: Sequence[str], most: int) -> st
     total = counts.sum()
     if len(chosen) < 3 or not total:
         return ""
-    size, outer, inner = 560, 172.0, 160.0
+    size, outer, inner = 620, 172.0, 160.0
     gap = 0.03
     scale = (2 * pi - gap * len(chosen)) / total
     arcs, at = [], -pi / 2
@@ -257,7 +258,7 @@ def answers_square(pairs: Sequence[Pair], people: Sequence[str], most: int) -> s
                 f'<rect class="heat h{min(level, 8)}" x="{x}" y="{y}" width="{cell - 2}" height="{cell - 2}"'
                 f' rx="4">{title}</rect>'
             )
-            label = f'<text class="cell{" on" * (level >= 5)}" x="{x + 11}" y="{y + 15}">{count}</text>'
+            label = f'<text class="cell{" on" * (level >= 6)}" x="{x + 11}" y="{y + 15}">{count}</text>'
             pieces.append(_link(f"who={who}&whom={whom}", square + label) if count else square)
     width, height = left + len(chosen) * cell + 60, top + len(chosen) * cell
     pieces.append(f'<text class="tick end" x="{left - 8}" y="{top - 12}">answers ↓ whom →</text>')

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from towhom.report.columns import Columns, Numbers, clock
+from towhom.threads.questions import Turn, asked
 
 FORMAT, VERSION = "towhom-report", 1
 
@@ -23,6 +24,8 @@ _OPEN = 1000
 """Open questions that are listed, the latest first; all are counted."""
 _TRIED = 4
 """Lines that tell what was tried."""
+_STEPS = 5
+"""Back in time, before a room is said to run backwards."""
 _PATIENCE = 7 * 86_400
 """Seconds in which a newcomer is answered, if ever."""
 _SETTLED = timedelta(days=14)
@@ -103,7 +106,8 @@ class Talk:
     """Its first."""
     count: int
     people: int
-    seconds: float
+    seconds: float | None
+    """From the first message to the last; None if the log has no times."""
 
 
 @dataclass
@@ -160,6 +164,17 @@ class Report:
     """All questions that are open."""
     asked_for: dict[str, Any] = field(default_factory=dict)
     """How it was made: filters, zone, whether names are hidden."""
+
+    @property
+    def backwards(self) -> list[str]:
+        """Rooms whose times run backwards: what is said of answers there is wrong."""
+        columns = self.columns
+        order = np.argsort(columns.room, kind="stable")
+        room, step = columns.room[order], np.diff(columns.time[order])
+        same = room[1:] == room[:-1]
+        back = np.bincount(room[1:][same & (step < 0)], minlength=len(columns.rooms))
+        on = np.bincount(room[1:][same & (step > 0)], minlength=len(columns.rooms))
+        return [columns.rooms[number] for number in np.flatnonzero((back > on) & (back >= _STEPS)).tolist()]
 
     def to_json(self) -> dict[str, Any]:
         """The report for programs; people and messages by name and id."""
@@ -248,29 +263,19 @@ class _Talks:
 
     def _understand(self, members: list[int], columns: Columns) -> None:
         """Find the question that a conversation begins with, its answers, and whether it is open."""
-        speaker, bot, asks = columns.speaker, columns.bot, columns.asks
-        asker = speaker[members[0]]
-        if bot[members[0]]:
+        speaker, texts, asks, bot = columns.speaker, columns.texts, columns.asks, columns.bot
+        found = asked(Turn(speaker[n], texts[n], bool(asks[n]), not bot[n]) for n in members)
+        if found is None:
             return
-        question = None
-        for place, number in enumerate(members):
-            if speaker[number] != asker:
-                break
-            if asks[number]:
-                question = place
-                break
-        if question is None:
-            return
-        first = members[question]
+        first, answers = members[found.question], [members[place] for place in found.answers]
         self.question[first] = True
-        others = [n for n in members[question + 1 :] if speaker[n] != asker and not bot[n]]
-        self.answer[others] = True
-        if others:
-            self.first_answer[first] = others[0]
-        after = [n for n in members if n > (others[-1] if others else first) and speaker[n] == asker]
-        again = next((n for n in after if asks[n]), None) if others else None
-        if not others or again is not None:
-            self.open[first] = Question(first, again, sorted((*others, *after))[-_TRIED:])
+        self.answer[answers] = True
+        if answers:
+            self.first_answer[first] = answers[0]
+        if found.open:
+            tried = sorted((*found.answers, *found.after))[-_TRIED:]
+            again = None if found.again is None else members[found.again]
+            self.open[first] = Question(first, again, [members[place] for place in tried])
 
 
 def _part(name: str, room: int | None, columns: Columns, talks: _Talks) -> Part:
@@ -300,7 +305,7 @@ def _conversations(part: Part, there: Numbers, columns: Columns, talks: _Talks) 
     for first in longest:
         members = talks.members[first]
         times = columns.time[members]
-        seconds = 0.0 if np.isnan(times).all() else float(np.nanmax(times) - np.nanmin(times))
+        seconds = None if np.isnan(times).all() else float(np.nanmax(times) - np.nanmin(times))
         people = len(np.unique(columns.speaker[members]))
         part.longest.append(Talk(first, len(members), people, seconds))
 

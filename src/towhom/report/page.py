@@ -59,7 +59,7 @@ def report_page(report: Report) -> str:
     parts = {
         "policy": policy,
         "title": shown(report.title),
-        "span": _span(whole),
+        "span": f"{_span(whole)}{_backwards(report)}",
         "style": style,
         "script": script,
         "switch": _switch(rooms),
@@ -96,7 +96,7 @@ def _sections(part: Part, report: Report) -> Iterator[str]:
     if part.room is not None:
         yield f'<p class="span">Room <b dir="auto">{shown(part.name)}</b> · {_span(part)}</p>'
     yield _cards(part)
-    if part.over_time:
+    if len(part.over_time) > 1:
         unit = f"{part.unit} by {part.unit}"
         yield _section(
             "Over time",
@@ -173,23 +173,22 @@ def _section(title: str, why: str, body: str, *, long: bool = False) -> str:
 def _cards(part: Part) -> str:
     answered = part.answered / part.questions if part.questions else 0
     cards = [
-        ("all=1", f"{part.messages:,}", "messages", _bots(part)),
-        ("once=1", f"{part.people:,}", "people", "who said something; the first message of each"),
-        ("starts=1", f"{part.conversations:,}", "conversations", "of two messages or more"),
-        ("question=1", f"{part.questions:,}", "questions", "that began a conversation"),
+        ("all=1", *_counted(part.messages, "message"), _bots(part)),
+        ("once=1", *_counted(part.people, "person", "people"), "who spoke; the first message of each"),
+        ("starts=1", *_counted(part.conversations, "conversation"), "of two messages or more"),
+        ("question=1", *_counted(part.questions, "question"), "that began a conversation"),
         ("answered=1", f"{answered:.0%}", "answered", f"{part.answered:,} had an answer from somebody else"),
         (
             "question=1&amp;answered=1",
             duration(part.waits.median),
             "median wait",
-            f"nine in ten within {duration(part.waits.ninetieth)}" if part.answered else "no answer yet",
+            _longest_wait(part),
         ),
-        ("open=1", f"{part.open:,}", "open questions", "no answer, or asked again since"),
+        ("open=1", *_counted(part.open, "open question"), "no answer, or asked again since"),
         (
             "numbers=" + ",".join(map(str, part.unanswered_newcomers)),
-            f"{len(part.unanswered_newcomers):,}",
-            "newcomers unanswered",
-            f"of {part.newcomers:,} who spoke for the first time",
+            *(_counted(len(part.unanswered_newcomers), "newcomer") if part.newcomers else ("–", "newcomers")),
+            _newcomers_of(part),
         ),
     ]
     items = []
@@ -202,6 +201,26 @@ def _cards(part: Part) -> str:
             else f"<li><div>{body}</div></li>"
         )
     return f'<ul class="cards">{"".join(items)}</ul>'
+
+
+def _longest_wait(part: Part) -> str:
+    if not part.answered:
+        return "no answer yet" if part.questions else "nobody asked anything"
+    if part.waits.ninetieth is None:
+        return "the log has no times"
+    return f"nine in ten within {duration(part.waits.ninetieth)}"
+
+
+def _newcomers_of(part: Part) -> str:
+    if part.newcomers:
+        return f"without an answer, of {part.newcomers:,} who spoke for the first time"
+    return "the log has no times" if part.first is None else "nobody spoke for the first time"
+
+
+def _counted(number: int, one: str, many: str | None = None) -> tuple[str, str]:
+    """A number, and what it counts."""
+    figure, _, what = _count(number, one, many).partition(" ")
+    return figure, what
 
 
 def _bots(part: Part) -> str:
@@ -227,8 +246,11 @@ def _helpers(part: Part, people: list[str]) -> str:
 
 def _waits_sentence(part: Part) -> str:
     waits = part.waits
-    if waits.median is None:
+    if waits.median is None and not part.answered:
         return "None of the questions has been answered yet."
+    if waits.median is None:
+        answered = f"{part.answered:,} of {part.questions:,} had an answer."
+        return f"{answered} The log has no times: how soon is not known."
     return (
         f"Half of the {waits.answered:,} answered questions had their first answer within "
         f"{duration(waits.median)}, nine in "
@@ -240,6 +262,8 @@ def _waits_sentence(part: Part) -> str:
 
 
 def _waits(part: Part) -> str:
+    if part.waits.median is None:
+        return ""
     hours = [f"{hour:02}" for hour in range(24)]
     return (
         f'<div class="columns"><div><h3>How soon</h3>{waits_bars(part.within)}</div>'
@@ -278,7 +302,8 @@ def _longest(part: Part, report: Report) -> str:
         f'<li><p dir="auto">{_text(talk.message, report)}</p><p class="facts"><button type="button" '
         f'class="link" '
         f'data-q="thread={talk.message}" data-title="The conversation">{talk.count:,} messages</button> · '
-        f"{_count(talk.people, 'person', 'people')} · {duration(talk.seconds)} · "
+        f"{_count(talk.people, 'person', 'people')} · "
+        f"{'' if talk.seconds is None else f'{duration(talk.seconds)} · '}"
         f"{_facts(talk.message, report)}</p></li>"
         for talk in part.longest
     ]
@@ -436,6 +461,14 @@ def _span(part: Part) -> str:
     if part.first.date() == part.last.date():
         return f"{_day(part.first)}"
     return f"{_day(part.first)} – {_day(part.last)}"
+
+
+def _backwards(report: Report) -> str:
+    rooms = report.backwards
+    if not rooms:
+        return ""
+    which = shown(", ".join(rooms[:3])) + (f" and {len(rooms) - 3:,} more" if len(rooms) > 3 else "")
+    return f". <b>Times run backwards</b> in {which}: what is said of answers is wrong there"
 
 
 def _day(time: datetime) -> str:

@@ -35,8 +35,7 @@ def threads_page(placed: Iterable[Placed], title: str) -> str:
     """A page to read, in HTML, with style and script in it.
 
     Conversations stand in the order of their start; what nobody took up comes last. Lines that nobody said,
-    such as joins, are counted only. A question is unanswered if it starts a conversation in which nobody else
-    says anything.
+    such as joins, are counted only. `towhom.threads.questions` says what an unanswered question is.
 
     Args:
         placed: Messages of a log, in its order.

@@ -11,6 +11,7 @@ from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.hearing.utterance import SPOKEN
 from towhom.hearing.words import asks
 from towhom.threads.placed import Placed
+from towhom.threads.questions import Asked, Turn, asked, by_program
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +44,12 @@ class Said:
         """What was said."""
         return self.placed.message
 
+    def turn(self, least: float) -> Turn:
+        """It as part of a conversation to which it belongs that likely, at least."""
+        message = self.message
+        answers = self.placed.probability >= least and not by_program(message)
+        return Turn(self.who.number, message.text, asks(message.text), answers)
+
 
 @dataclass(slots=True, eq=False)
 class Talk:
@@ -60,11 +67,19 @@ class Talk:
         """Who takes part, in order of first appearance."""
         return list(dict.fromkeys(each.who for each in self.said))
 
+    def asked(self, *, least: float = 0.0) -> Asked | None:
+        """The question that it starts with, if it does and its start is there.
+
+        Args:
+            least: What belongs here less likely than this is no answer.
+        """
+        return asked(each.turn(least) for each in self.said) if self.first.placed.starts else None
+
     @property
     def unanswered(self) -> bool:
-        """Whether it starts with a question, and nobody else says anything."""
-        asked = self.first.placed.starts and asks(self.first.message.text)
-        return asked and len(self.people) == 1
+        """Whether it starts with a question that is open."""
+        found = self.asked()
+        return found is not None and found.open
 
     @property
     def day(self) -> date | None:

@@ -4,6 +4,7 @@ const SPOKEN = new Set(["message", "action", "notice"]);
 const CHANGES = new Set(["rename", "edit", "delete"]);
 const [MOST_NAME, MOST_TEXT, MOST_MENTIONS] = [200, 4000, 100];
 const COLOURS = 8;
+const MORE_THAN_A_WORD = /\S\s+\S|[\u2e80-\uffff]/;
 const [SHOWN, LEAST] = [5, 0.01]; // of those who may be meant
 
 /** A conversation of two messages or more has a number and a colour; a message on its own has neither. */
@@ -14,6 +15,9 @@ class Conversation {
     this.people = new Map();
     this.number = null;
     this.colour = null;
+    this.question = null; // the line that asks what it begins with
+    this.answered = false;
+    this.closed = false; // to a question
   }
 
   get first() {
@@ -43,7 +47,6 @@ export class Chat {
     this._byId = new Map();
     this._names = new Map(); // of those who speak under an identifier
     this._people = new Map(); // a later name -> who bore it first
-    this._open = new Map(); // conversation -> its questions that nobody has answered
     this._colourUsed = new Array(COLOURS).fill(-1);
   }
 
@@ -122,7 +125,7 @@ export class Chat {
     line.target = this._targetOf(line, line.answers);
     this._lastBy.set(line.person, line);
     this._join(line, this._threadOf(observation.thread - this.first));
-    this._question(line, line.answers);
+    this._question(line);
   }
 
   /** Whoever is renamed stays who they are. */
@@ -137,13 +140,9 @@ export class Chat {
     if (!line || line.gone) return;
     line.text = kind === "edit" ? text : "(taken back)";
     line.gone = kind === "delete";
-    if (line.gone && line.open) {
-      line.open = false;
-      this.unanswered -= 1;
-      this._open.set(
-        line.conversation,
-        this._open.get(line.conversation).filter((asked) => asked !== line),
-      );
+    if (line.gone && line.conversation?.question === line) {
+      this._opened(line, false);
+      Object.assign(line.conversation, { question: null, closed: true });
     }
     line.version += 1;
     line.searched = null;
@@ -178,22 +177,32 @@ export class Chat {
     if (conversation.colour !== null) this._colourUsed[conversation.colour] = line.position;
   }
 
-  _question(line, answers) {
-    const questions = this._open.get(line.conversation) ?? [];
-    const left = questions.filter((asked) => {
-      if (asked.person === line.person) return true;
-      if (!answers.includes(asked) && line.toPerson !== asked.person) return true;
-      asked.open = false;
-      asked.version += 1;
-      this.unanswered -= 1;
-      return false;
-    });
-    if (line.seen.asks) {
-      line.open = true;
-      this.unanswered += 1;
-      left.push(line);
+  /** What is open, as src/towhom/threads/questions.py defines it; a test compares the two. */
+  _question(line) {
+    const { conversation } = line;
+    const { first, question } = conversation;
+    const own = line.person === first.person;
+    const program = line.message.bot || line.kind === "notice";
+    if (question !== null) {
+      if (!own && !program) {
+        conversation.answered = true;
+        this._opened(question, false);
+      } else if (own && conversation.answered && line.seen.asks) {
+        this._opened(question, true);
+      }
+    } else if (own ? line === first && program : !program) {
+      conversation.closed = true; // a program began it, or somebody else has spoken
+    } else if (own && !conversation.closed && line.seen.asks && (line === first || MORE_THAN_A_WORD.test(line.text))) {
+      conversation.question = line;
+      this._opened(line, true);
     }
-    this._open.set(line.conversation, left);
+  }
+
+  _opened(line, open) {
+    if (line.open === open) return;
+    line.open = open;
+    line.version += 1;
+    this.unanswered += open ? 1 : -1;
   }
 }
 
