@@ -120,6 +120,9 @@ def test_commands_of_other_programs(model: Model, command: str) -> None:
 
 def test_commands_of_the_bot(model: Model) -> None:
     assert speaks(model, TALK, "ann> /ask is it up", commands=("/ask",))
+    assert speaks(model, TALK, "ann> ?ask", commands=("?ask",))
+    assert speaks(model, TALK, "ann> /ask@robo is it up")
+    assert not speaks(model, TALK, "ann> /ask@milo is it up", commands=("/ask",))
     assert speaks(model, TALK, "ann> !robo is it up")
     assert not speaks(model, TALK, "ann> /usr/bin/python is gone")
 

@@ -31,7 +31,7 @@ _SHORTEST_TOPIC = 4
 """Letters of a word that says what a message is about."""
 _GOES_ON = 60.0
 """Seconds in which who has called the bot may say more, while it has not answered."""
-_COMMAND = re.compile(r"[!/][^\W\d_]\w*(?=\s|$)")
+_COMMAND = re.compile(r"[!/][^\W\d_]\w*")
 
 
 class Outcome(NamedTuple):
@@ -175,15 +175,26 @@ def _settled_uncalled(case: _Case, verdict: Verdict) -> Outcome | None:
     me, who, policy = case.name(case.me), case.name(case.speaker), case.policy
     if verdict.everybody:
         return Outcome(policy.everybody, verdict.reason)
-    if (command := _COMMAND.match(case.message.text)) is not None:
-        if command[0].casefold() in map(str.casefold, policy.commands):
-            return Outcome(True, f"{command[0]} is a command of {me}")
-        return Outcome(False, f"{command[0]} is a command of another program")
+    if (command := _command(case)) is not None:
+        return command
     if policy.yield_to_bots and (other := _other_bot(case)) is not None:
         return Outcome(False, f"{who} talks to {case.name(other)}, which is another bot")
     if case.turn.only_other == case.me != case.turn.apart:
         return Outcome(False, f"{who} may not be alone with {me}, which is not called")
     return None
+
+
+def _command(case: _Case) -> Outcome | None:
+    """What a command calls for: `/ask`, `!help`, `/ask@robo`; None if a message is none."""
+    first, _, _ = case.message.text.partition(" ")
+    word, _, whose = first.strip().partition("@")
+    mine = word.casefold() in map(str.casefold, case.policy.commands)
+    if not mine and _COMMAND.fullmatch(word) is None:
+        return None
+    owner = case.session.people.find(whose) if whose else None
+    if (mine and not whose) or (owner is not None and owner.id == case.me):
+        return Outcome(True, f"{word} is a command of {case.name(case.me)}")
+    return Outcome(False, f"{word} is a command of another program")
 
 
 def _takes_turns(case: _Case) -> bool:

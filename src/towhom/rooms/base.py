@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import random
 from abc import ABC, abstractmethod
@@ -288,11 +287,6 @@ def pauses() -> Iterable[float]:
     while True:
         yield pause * random.uniform(0.75, 1.25)
         pause = min(pause * 2, _LONGEST_PAUSE)
-
-
-def fingerprint(*parts: str) -> str:
-    """A short text that is the same for the same parts: an identifier that a server can tell again."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 async def ended_quietly(work: Any, seconds: float) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from towhom.chat import Kind, Message, Presence
+from towhom.client import fingerprint
 from towhom.errors import RoomError
 from towhom.extras import require
 from towhom.readers.links import Recent
 from towhom.readers.matrix import answered_message, mentioned_people, without_quote
-from towhom.rooms.base import Advance, Connector, Event, ended_quietly, fingerprint, log, pauses
+from towhom.rooms.base import Advance, Connector, Event, ended_quietly, log, pauses
 
 if TYPE_CHECKING:
     from nio import AsyncClient, RoomInfo, SyncResponse
@@ -85,7 +86,7 @@ class Matrix(Connector):
                     client.store.database.close()
 
     def label(self, room: str) -> str:
-        """The alias, where there is one."""
+        """The alias, if it was entered by one."""
         return self._labels.get(room, room)
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
@@ -378,9 +379,6 @@ class Matrix(Connector):
         advance = _heard(str(source.get("event_id", "")))
         if kind == "m.room.member" and "state_key" in source:
             return list(self._member(room, source, time, advance))
-        alias = content.get("alias")
-        if kind == "m.room.canonical_alias" and room not in self._labels and isinstance(alias, str) and alias:
-            self._labels[room] = alias
         if kind == "m.room.redaction":
             target = source.get("redacts") or content.get("redacts")
             if isinstance(target, str):
