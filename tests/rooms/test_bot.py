@@ -36,9 +36,8 @@ CHAT: tuple[tuple[str, str, str | None], ...] = (
 class Robo:
     """The bot's process."""
 
-    def __init__(self, synapse: Synapse, folder: Path) -> None:
-        self.folder = folder
-        self.address = f"matrix://robo@127.0.0.1:{synapse.port}/#threes:localhost?tls=no"
+    def __init__(self, address: str, folder: Path) -> None:
+        self.address, self.folder = address, folder
 
     def start(self) -> None:
         self.process = subprocess.Popen(
@@ -62,6 +61,7 @@ class Room:
 
     def __init__(self, server: Synapse) -> None:
         self.server = server
+        self.address = f"matrix://robo@127.0.0.1:{server.port}/#threes:localhost?tls=no"
         server.register("robo", PASSWORD)
         self.tokens = {
             name: server.register(name, f"pw-{name}") for name in ("ann", "bob", "cid", "dee", "eve")
@@ -100,7 +100,8 @@ def wait_for(what: Any, seconds: float = 90) -> None:
 
 def test_a_bot_among_three_conversations(server: Synapse, tmp_path: Path) -> None:
     """Silent where it should be, answering who called it with the right draft; killed, and back."""
-    room, robo = Room(server), Robo(server, tmp_path / "robo")
+    room = Room(server)
+    robo = Robo(room.address, tmp_path / "robo")
     expected: list[tuple[str, str]] = []
 
     def talk() -> None:

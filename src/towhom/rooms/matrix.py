@@ -86,7 +86,7 @@ class Matrix(Connector):
                     client.store.database.close()
 
     def label(self, room: str) -> str:
-        """The alias, if it was entered by one."""
+        """The alias, where there is one."""
         return self._labels.get(room, room)
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
@@ -379,6 +379,9 @@ class Matrix(Connector):
         advance = _heard(str(source.get("event_id", "")))
         if kind == "m.room.member" and "state_key" in source:
             return list(self._member(room, source, time, advance))
+        alias = content.get("alias")
+        if kind == "m.room.canonical_alias" and room not in self._labels and isinstance(alias, str) and alias:
+            self._labels[room] = alias
         if kind == "m.room.redaction":
             target = source.get("redacts") or content.get("redacts")
             if isinstance(target, str):
