@@ -1,4 +1,4 @@
-"""A bot on IRC that is killed, and whose server restarts: nothing is answered twice, and what can be had is."""
+"""A bot on IRC that is killed, and whose server restarts: what it can hear is answered, and nothing twice."""
 
 from __future__ import annotations
 
