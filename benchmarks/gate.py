@@ -29,9 +29,15 @@ from towhom import Gate, Message, Presence
 from towhom.records import circumstances, describe_data, write_record
 
 DATA = Path(__file__).parent / "data"
-ROOMS = {"first": DATA / "gate_room.txt", "second": DATA / "gate_room_2.txt"}
-ME = {"first": "juno", "second": "mochi"}
-BOTS = ("atlas", "ledger", "dicebot", *ME.values())
+ROOMS = {
+    "first": DATA / "gate_room.txt",
+    "second": DATA / "gate_room_2.txt",
+    "third": DATA / "gate_room_3.txt",
+    "fourth": DATA / "gate_room_4.txt",
+}
+ME = {"first": "juno", "second": "mochi", "third": "wren", "fourth": "krümel"}
+COMMANDS = {"wren": ("/ask",)}
+BOTS = ("atlas", "ledger", "dicebot", "lootbot", "melody", "kassenbot", *ME.values())
 _LINE = re.compile(r"(\d+) ([-+~.]) (\S+): (.*)")
 _TAG = re.compile(r" \[(id|re)=(\w+)\]")
 _BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -71,7 +77,7 @@ def read_room(path: Path) -> list[Told]:
 
 async def judged(told: list[Told], me: str, **policy: Any) -> list[bool]:
     """Whether the gate wants each message answered."""
-    gate = Gate(me, **policy)
+    gate = Gate(me, commands=COMMANDS.get(me, ()), **policy)
     for speaker in dict.fromkeys((me, *(each.message.speaker for each in told))):
         await gate.hear(Presence(speaker, "club", bot=speaker in BOTS))
     return [bool(await gate.hear(each.message)) for each in told]
@@ -115,9 +121,7 @@ def compare(told: list[Told], me: str) -> dict[str, Any]:
             str(threshold): figures(told, asyncio.run(judged(told, me, threshold=threshold)))
             for threshold in (0.2, 0.5, 0.8)
         },
-        "gate, acknowledgements answered": figures(
-            told, asyncio.run(judged(told, me, acknowledgements=True))
-        ),
+        "gate, remarks answered": figures(told, asyncio.run(judged(told, me, remarks=True))),
         "gate, only when called": figures(told, asyncio.run(judged(told, me, only_called=True))),
         "answer everything": rule(lambda _: True),
         "answer every mention": rule(

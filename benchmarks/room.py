@@ -56,7 +56,8 @@ def main() -> None:
 
 def recorded(server: Synapse, folder: Path) -> list[tuple[float, str, str]]:
     """What is said in the room, by whom, and when."""
-    room, robo = Room(server), Robo(server, folder)
+    room = Room(server)
+    robo = Robo(room.address, folder)
     robo.start()
     lines: list[tuple[float, str, str]] = []
     start, answers = time.monotonic(), 0

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -159,7 +160,7 @@ class TestPolicy:
         asked = ("ann> helper: restart it", "helper> ann: now?", "ann> ok")
         assert run(Gate("helper", model=model), *told) == ["helper: is the site up?"]
         assert run(Gate("helper", model=model), *asked) == ["helper: restart it", "ok"]
-        assert run(Gate("helper", model=model, acknowledgements=True), *told)[-1] == "ok"
+        assert run(Gate("helper", model=model, remarks=True), *told)[-1] == "ok"
 
     def test_everybody(self, model: Model) -> None:
         texts = ("ann> morning", "bob> hi ann", "ann> @everyone lunch is here")
@@ -341,6 +342,20 @@ class TestKept:
         after = Gate("helper", model=model, folder=tmp_path)
         assert asyncio.run(hear(after, first, second, reply, second)) == [False, True, False, False]
 
+    def test_what_no_draft_answers_is_not_answered_after_a_restart(
+        self, model: Model, tmp_path: Path
+    ) -> None:
+        async def chat(*, choose: bool) -> bool:
+            gate = Gate("helper", model=model, folder=tmp_path)
+            *_, verdict = await hear_all(gate, lines("bob> morning", "ann> helper: is it up?"))
+            if choose:
+                assert not await gate.choose("lab", ["bob: no"])
+            return bool(verdict)
+
+        assert asyncio.run(chat(choose=False))
+        assert asyncio.run(chat(choose=True))
+        assert not asyncio.run(chat(choose=False))
+
     def test_half_a_line_is_no_harm(self, model: Model, tmp_path: Path) -> None:
         asyncio.run(hear_all(Gate("helper", model=model, folder=tmp_path), lines(*CHAT[:4])))
         (journal,) = tmp_path.rglob("*.jsonl")
@@ -412,6 +427,83 @@ class TestDrafts:
             assert (choice.to.name, choice.to.message) == ("noor", "m4")
             silence = await gate.choose("lab", self.DRAFTS, least=1.0)
             assert (bool(silence), silence.draft, silence.to) == (False, None, None)
+
+        asyncio.run(chat())
+
+    THREE = (
+        "ann> my wifi is gone since the upgrade",
+        "cid> does anyone have the recipe for the lentil soup",
+        "ann> helper: which driver do I need for broadcom?",
+        "dee> who drives on saturday?",
+        "cid> helper, what goes into lentil soup?",
+        "eve> I can drive, 4 seats",
+        "dee> helper: how long is the drive to the lake on saturday?",
+    )
+    ANSWERS = (
+        "install the broadcom driver and reboot",
+        "lentils, carrots, cumin and lemon go into the soup",
+        "the drive to the lake takes about 50 minutes",
+    )
+    WAITING: ClassVar = {"m2": 0, "m4": 1, "m6": 2}
+
+    def test_three_conversations(self, model: Model) -> None:
+        """Each gets the draft that answers it; who has been answered, and who asked nothing, gets none."""
+
+        async def chat() -> dict[str | None, int | None]:
+            gate, chosen = Gate("helper", model=model), {}
+            for message in lines(*self.THREE):
+                verdict = await gate.hear(message)
+                choice = await gate.choose("lab", self.ANSWERS)
+                assert bool(choice) == bool(verdict), choice.reason
+                if choice.to is not None:
+                    chosen[choice.to.message] = choice.index
+                    own = f"{choice.to.name}: {choice.draft}"
+                    await gate.hear(Message("helper", own, channel="lab", time=message.time))
+            return chosen
+
+        assert asyncio.run(chat()) == self.WAITING
+
+    def test_several_wait_for_an_answer(self, model: Model) -> None:
+        async def chat() -> None:
+            gate = Gate("helper", model=model)
+            await hear_all(gate, lines(*self.THREE))
+            for id, index in self.WAITING.items():
+                choice = await gate.choose("lab", self.ANSWERS, message=id)
+                assert choice.to is not None
+                assert (choice.index, choice.to.message) == (index, id)
+            latest = await gate.choose("lab", self.ANSWERS)
+            assert latest.to is not None
+            assert latest.to.message == "m6"
+            await gate.hear(Message("helper", "dee: 50 minutes", channel="lab"))
+            before = await gate.choose("lab", self.ANSWERS)
+            assert before.to is not None
+            assert before.to.message == "m4"
+
+        asyncio.run(chat())
+
+    def test_a_draft_for_somebody_else_is_not_chosen(self, model: Model) -> None:
+        async def chat() -> None:
+            gate = Gate("helper", model=model)
+            await hear_all(gate, lines(*self.THREE))
+            choice = await gate.choose("lab", ["ann: install the broadcom driver", "eve: thank you"])
+            assert (choice.draft, choice.to) == (None, None)
+            assert "no draft answers dee" in choice.reason
+            # What the bot has chosen to keep quiet about waits no more.
+            following = await gate.choose("lab", self.ANSWERS)
+            assert following.to is not None
+            assert following.to.message == "m4"
+            gone = await gate.choose("lab", self.ANSWERS, message="m99")
+            assert "m99 is not remembered" in gone.reason
+
+        asyncio.run(chat())
+
+    def test_messages_without_identifiers(self, model: Model) -> None:
+        async def chat() -> None:
+            gate = Gate("helper", model=model)
+            await gate.hear(Message("ann", "helper: which driver do I need for broadcom?"))
+            assert (await gate.choose(None, self.ANSWERS)).index == 0
+            await gate.hear(Message("helper", "ann: the broadcom driver"))
+            assert not await gate.choose(None, self.ANSWERS)
 
         asyncio.run(chat())
 

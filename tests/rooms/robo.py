@@ -31,9 +31,10 @@ async def main(address: str, folder: Path) -> None:
             verdict = await gate.hear(event)
             if not verdict or verdict.message is None or verdict.room is None:
                 continue
-            choice = await gate.choose(verdict.room, drafts(verdict.message.text))
+            message = verdict.message
+            choice = await gate.choose(verdict.room, drafts(message.text), message=message.id)
             if choice.draft is not None:
-                await room.send(verdict.room, choice.draft, verdict.message.id, key=verdict.message.id)
+                await room.send(verdict.room, choice.draft, message.id, key=message.id)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ def test_telegram() -> None:
     assert events(message={**said, "chat": {**chat, "id": -6}}) == []
 
 
-def test_telegram_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_telegram_goes_on_where_it_was(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The library's own client, with a server that answers as the Bot API does.
 
     `telegram-test-api` of npm describes bots without `is_bot`, which the library does not take.
@@ -232,7 +233,7 @@ def test_telegram_goes_on_where_it_was(tmp_path: Path) -> None:
     async def work() -> None:
         app = aiohttp_web.Application()
         app.router.add_route("*", "/bot{token}/{method}", answer)
-        runner = aiohttp_web.AppRunner(app, shutdown_timeout=1)
+        runner = aiohttp_web.AppRunner(app, shutdown_timeout=1, access_log=None)
         await runner.setup()
         port = free_port()
         await aiohttp_web.TCPSite(runner, "127.0.0.1", port).start()
@@ -259,8 +260,14 @@ def test_telegram_goes_on_where_it_was(tmp_path: Path) -> None:
         assert "wrong-token" not in str(error.value)
         await runner.cleanup()
 
-    asyncio.run(work())
+    with caplog.at_level(logging.DEBUG):
+        asyncio.run(work())
     assert json.loads(sent[0]["reply_parameters"])["message_id"] == 2
+    # The library logs the addresses of its requests, which have the token in them.
+    assert "/bot…/getMe" in caplog.text
+    assert "4711:token" not in caplog.text
+    assert "wrong-token" not in caplog.text
+    assert not logging.getLogger("httpx").filters
 
 
 def test_zulip() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from towhom import rooms
+from towhom.client import channel_of
 from towhom.errors import RoomError
 from towhom.rooms import Address, Connector, connect, connector_for, connectors
-from towhom.rooms.feed import channel_name
 from towhom.rooms.position import Position
 from towhom.rooms.secrets import read_secret, secrets_for
 
@@ -90,7 +90,7 @@ def test_channels_of_the_server() -> None:
         "x" * 500,
         "~21",
     ]
-    channels = [channel_name(name) for name in names]
+    channels = [channel_of(name) for name in names]
     assert len(set(channels)) == len(names)
     assert all(0 < len(channel) <= 128 and channel.strip(".") for channel in channels)
     assert channels[0] == names[0]

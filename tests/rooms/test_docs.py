@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.rooms.servers import NgIRCd, Prosody, Synapse
-from towhom.rooms import Connector, connect
-from towhom.rooms.testing import events_until
+from towhom.rooms import Address, Connector, connect
+from towhom.rooms.testing import ConnectorContract, events_until
 
 GUIDES = Path(__file__).parents[2] / "docs" / "bots"
 PLATFORMS = ("discord", "irc", "matrix", "mattermost", "slack", "telegram", "xmpp", "zulip")
@@ -32,6 +33,38 @@ def test_a_guide_starts_with_a_bot_in_twenty_lines(platform: str) -> None:
     program = bot(platform)
     assert len(program.splitlines()) <= 20
     compile(program, f"{platform}.md", "exec")
+
+
+def connector_of_the_guide() -> type[Connector]:
+    """The connector that docs/bots/rooms.md shows."""
+    page = (GUIDES / "rooms.md").read_text("utf-8")
+    match = re.search(
+        r"^```python\n(.*?class Lines\(Connector\):.*?)^async def main", page, re.DOTALL | re.MULTILINE
+    )
+    assert match is not None
+    names: dict[str, Any] = {}
+    exec(match[1], names)
+    lines: type[Connector] = names["Lines"]
+    return lines
+
+
+class TestTheConnectorOfTheGuide(ConnectorContract):
+    """Who begins with it begins with something that passes."""
+
+    room, has_ids, has_replies = "file", False, False
+
+    @pytest.fixture(autouse=True)
+    def _in_a_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("chat.txt").touch()
+
+    def connector(self, *, state: Path | None = None, write: bool = False) -> Connector:
+        return connector_of_the_guide()(Address.parse("lines:///chat.txt"), state=state, write=write)
+
+    async def say(self, text: str, reply_to: str | None = None) -> str | None:
+        with Path("chat.txt").open("a") as file:
+            file.write(f"ann: {text}\n")
+        return None
 
 
 def answered(platform: str, address: str, person: Connector, room: str, folder: Path, **secrets: str) -> str:

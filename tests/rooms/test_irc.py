@@ -267,6 +267,16 @@ def test_what_cannot_be_is_said(ngircd: ChatServer, address: str, sentence: str)
         asyncio.run(work())
 
 
+def test_encryption_at_a_port_without(ngircd: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("towhom.rooms.irc._HANDSHAKE", 0.5)
+    robo = connect(f"ircs://robo@127.0.0.1:{ngircd.port}/#room", secrets={"password": "pw-4711-robo"})
+    with pytest.raises(
+        RoomError, match=f"no encryption begins at port {ngircd.port}; irc:// is for"
+    ) as error:
+        asyncio.run(robo.__aenter__())
+    assert "pw-4711" not in str(error.value)
+
+
 def test_a_room_with_a_key(ngircd: ChatServer) -> None:
     async def work() -> None:
         async with client(ngircd.port, "keeper", "#locked") as keeper:

@@ -279,17 +279,17 @@ export interface components {
          */
         GatePolicy: {
             /**
-             * Acknowledgements
-             * @description Also after a mere `ok`.
-             * @default false
-             */
-            acknowledgements: boolean;
-            /**
              * Bot Turns
              * @description How many messages of bots it answers before a person speaks to it again.
              * @default 0
              */
             bot_turns: number;
+            /**
+             * Commands
+             * @description What messages for it begin with: `/ask`.
+             * @default []
+             */
+            commands: string[];
             /**
              * Everybody
              * @description Also after what is for everybody.
@@ -308,6 +308,12 @@ export interface components {
              * @default false
              */
             only_called: boolean;
+            /**
+             * Remarks
+             * @description Also after what wants nothing of it: a mere `ok`.
+             * @default false
+             */
+            remarks: boolean;
             /**
              * Threshold
              * @description How likely a message must be for it.

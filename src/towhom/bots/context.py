@@ -70,10 +70,10 @@ class RelatedMessages:
         me: The identifier of the bot.
     """
 
-    __slots__ = ("_me", "_session", "_turn", "_turns")
+    __slots__ = ("_me", "_session", "_turns", "turn")
 
     def __init__(self, session: Session, turn: Turn, me: str) -> None:
-        self._session, self._turn, self._me = session, turn, me
+        self._session, self.turn, self._me = session, turn, me
         self._turns = [each for each in session.turns if each.order <= turn.order]
 
     def context(self, max_tokens: int, count: Count) -> Context:
@@ -98,11 +98,11 @@ class RelatedMessages:
         """The messages that there are still, each once."""
         turns = [each for each in self._turns if not each.utterance.gone]
         by_line = {each.line: each for each in turns}
-        chain = [self._turn]
+        chain = [self.turn]
         while (before := by_line.get(chain[-1].answers)) is not None and before.order < chain[-1].order:
             chain.append(before)
         threads = {each.thread for each in chain}
-        pair = {self._turn.utterance.speaker, self._me}
+        pair = {self.turn.utterance.speaker, self._me}
         latest_first = turns[::-1]
         conversation = [each for each in latest_first if each.thread in threads]
         between = [each for each in latest_first if {each.utterance.speaker, each.addressee} == pair]

@@ -5,15 +5,19 @@ Nothing is remembered here but what the session remembers, so that every way to 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from towhom.bots.context import RelatedMessages
 from towhom.bots.policy import Policy
 from towhom.bots.verdict import GateVerdict, ReplyTo
+from towhom.bots.wishes import awaits, continues, objects, wants
 from towhom.chat import Kind, Message
-from towhom.hearing.utterance import CALLED, SPOKEN
-from towhom.hearing.words import words
+from towhom.hearing.languages import languages_of
+from towhom.hearing.manners import Manner
+from towhom.hearing.utterance import CALLED, SPOKEN, Utterance
+from towhom.hearing.words import normalized, words
 from towhom.live import Observation, Session, Verdict
 from towhom.live.channel import Turn
 
@@ -25,6 +29,9 @@ _FEW_WORDS = 3
 """An acknowledgement that begins like an answer has no more than these."""
 _SHORTEST_TOPIC = 4
 """Letters of a word that says what a message is about."""
+_GOES_ON = 60.0
+"""Seconds in which who has called the bot may say more, while it has not answered."""
+_COMMAND = re.compile(r"[!/][^\W\d_]\w*")
 
 
 class Outcome(NamedTuple):
@@ -130,6 +137,23 @@ def _describe(case: _Case, verdict: Verdict) -> None:
 
 def _outcome(case: _Case, verdict: Verdict) -> Outcome:
     me, who, policy = case.name(case.me), case.name(case.speaker), case.policy
+    settled = _settled(case, verdict) or (None if case.called else _settled_uncalled(case, verdict))
+    if settled is not None:
+        return settled
+    if case.called and policy.when_called:
+        return Outcome(True, verdict.reason)
+    if case.called:
+        return Outcome(bool(verdict), verdict.reason if verdict else _why_not(case, verdict))
+    if not policy.only_called and _is_named_in_a_question(case):
+        return Outcome(True, f"{who} asks something, and names {me}")
+    if not verdict and not (_takes_turns(case) and verdict.probability >= policy.threshold / 2):
+        return Outcome(False, _why_not(case, verdict))
+    return _followed_up(case, verdict)
+
+
+def _settled(case: _Case, verdict: Verdict) -> Outcome | None:
+    """What is clear whatever a message says: who speaks, and who is there."""
+    me, who, policy = case.name(case.me), case.name(case.speaker), case.policy
     if case.speaker == case.me:
         return Outcome(False, verdict.reason)
     if case.message.kind is Kind.EDIT and _has_answered(case):
@@ -143,21 +167,64 @@ def _outcome(case: _Case, verdict: Verdict) -> Outcome:
             return Outcome(
                 False, f"{who} is a bot" if not turns else f"{who} is a bot, and {me} has said enough to bots"
             )
-    if case.alone:
-        return Outcome(True, f"{who} and {me} are the only ones there")
-    if verdict.everybody and not case.called:
+    return Outcome(True, f"{who} and {me} are the only ones there") if case.alone else None
+
+
+def _settled_uncalled(case: _Case, verdict: Verdict) -> Outcome | None:
+    """What is clear if the bot is not called: a message is for everybody, a command, or for another bot."""
+    me, who, policy = case.name(case.me), case.name(case.speaker), case.policy
+    if verdict.everybody:
         return Outcome(policy.everybody, verdict.reason)
-    if policy.yield_to_bots and not case.called and (other := _other_bot(case)) is not None:
+    if (command := _command(case)) is not None:
+        return command
+    if policy.yield_to_bots and (other := _other_bot(case)) is not None:
         return Outcome(False, f"{who} talks to {case.name(other)}, which is another bot")
-    if case.called and policy.when_called:
-        return Outcome(True, verdict.reason)
-    if case.turn.only_other == case.me != case.turn.apart and not case.called:
+    if case.turn.only_other == case.me != case.turn.apart:
         return Outcome(False, f"{who} may not be alone with {me}, which is not called")
-    if not verdict:
-        return Outcome(False, _why_not(case, verdict))
-    if case.called:
-        return Outcome(True, verdict.reason)
-    return _followed_up(case, verdict)
+    return None
+
+
+def _command(case: _Case) -> Outcome | None:
+    """What a command calls for: `/ask`, `!help`, `/ask@robo`; None if a message is none."""
+    first, _, _ = case.message.text.partition(" ")
+    word, _, whose = first.strip().partition("@")
+    mine = word.casefold() in map(str.casefold, case.policy.commands)
+    if not mine and _COMMAND.fullmatch(word) is None:
+        return None
+    owner = case.session.people.find(whose) if whose else None
+    if (mine and not whose) or (owner is not None and owner.id == case.me):
+        return Outcome(True, f"{word} is a command of {case.name(case.me)}")
+    return Outcome(False, f"{word} is a command of another program")
+
+
+def _takes_turns(case: _Case) -> bool:
+    """Whether the bot has just answered the speaker, nobody has spoken since, and nobody is called."""
+    said, before = case.turn.utterance, case.before
+    if said.addressees or said.everybody or said.stranger or said.bearing.anybody or not before:
+        return False
+    return before[0].utterance.speaker == case.me and before[0].addressee == case.speaker
+
+
+def _is_named_in_a_question(case: _Case) -> bool:
+    """Whether a message wants something, names the bot, and calls nobody: `last question juno: is it on`.
+
+    What asks about the bot does not: `does juno sleep`.
+    """
+    said = case.turn.utterance
+    manner = next((call.manner for call in said.calls if call.who == case.me), None)
+    if manner is None or said.addressees or not wants(said):
+        return False
+    return manner is Manner.INSIDE or _begins_with_name(case, said)
+
+
+def _begins_with_name(case: _Case, said: Utterance) -> bool:
+    """Whether a question begins with the bot's name, and no verb follows whose subject that may be."""
+    person, plain = case.session.people.get(case.me), normalized(said.text)
+    for name in () if person is None or not said.asks else map(normalized, person.names):
+        if plain.startswith(f"{name} "):
+            following = plain[len(name) :].lstrip()
+            return not any(each.third.starting(following) for each in languages_of(following, said.language))
+    return False
 
 
 def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
@@ -165,8 +232,8 @@ def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
     me, policy = case.name(case.me), case.policy
     if policy.only_called:
         return Outcome(False, f"{me} is not called, and answers nothing else")
-    if not policy.acknowledgements and _acknowledges(case):
-        return Outcome(False, f"{case.name(case.speaker)} acknowledges what {me} said, and asks for nothing")
+    if not policy.remarks and _is_remark(case):
+        return Outcome(False, f"{case.name(case.speaker)} asks {me} for nothing")
     if policy.follow_up is None:
         return Outcome(True, verdict.reason)
     ago = _last_exchange(case)
@@ -178,11 +245,57 @@ def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
     return Outcome(True, verdict.reason)
 
 
-def _acknowledges(case: _Case) -> bool:
-    """Whether a message says no more than that the bot was heard: `ok`, `haha`, a smile."""
-    said, before = case.turn.utterance, case.turn.answered
-    if before is None or before.speaker != case.me or before.asks or said.asks:
+def _is_remark(case: _Case) -> bool:
+    """Whether a message that does not call the bot wants nothing of it."""
+    said = case.turn.utterance
+    if wants(said) or _goes_on(case):
         return False
+    latest = case.before[0] if case.before else None
+    last = _last_word(case)
+    if last is None:
+        return True
+    at_once = latest is not None and latest.utterance is last
+    if last.asks or (at_once and continues(said)):
+        return False
+    if _acknowledges(said):
+        return True
+    return not (objects(said) or awaits(last) or (at_once and said.bearing.you))
+
+
+def _last_word(case: _Case) -> Utterance | None:
+    """What the bot said to whoever speaks now, if that is what they answer, or have not answered yet."""
+    before = case.turn.answered
+    if before is not None and before.speaker == case.me:
+        return before
+    for turn in case.before:
+        if turn.utterance.speaker == case.speaker:
+            return None
+        if turn.utterance.speaker == case.me and turn.addressee in (case.speaker, None):
+            return turn.utterance
+    return None
+
+
+def _goes_on(case: _Case) -> bool:
+    """Whether the speaker has just wanted something of the bot, which has not spoken since."""
+    now = case.turn.utterance.time
+    for turn in case.before:
+        said = turn.utterance
+        if said.speaker == case.me:
+            return False
+        if said.speaker != case.speaker:
+            continue
+        if now is not None and said.time is not None and now - said.time > _GOES_ON:
+            return False
+        likely = turn.people.get(case.me, 0.0)
+        if case.me in said.addressees or (likely >= case.policy.threshold and wants(said)):
+            return True
+        if said.addressees:
+            return False
+    return False
+
+
+def _acknowledges(said: Utterance) -> bool:
+    """Whether a message says no more than that the bot was heard: `ok`, `haha`, a smile."""
     few = len(said.text.split()) <= _FEW_WORDS
     return said.telling == 0 or (few and (said.bearing.answers or said.bearing.greets))
 

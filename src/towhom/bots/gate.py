@@ -47,9 +47,9 @@ class Choice:
 
     Args:
         draft: What to say; None for silence.
-        to: To whom; None if nobody else is there, or for silence.
+        to: To whom; None for silence.
         index: Which of the drafts, from 0 on.
-        probability: How likely this draft to this person is right, if one of the drafts is.
+        probability: How likely it answers the message that is to be answered, and no other one.
         reason: In words.
     """
 
@@ -233,23 +233,28 @@ class Gate:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
 
-    async def choose(self, room: str | None, drafts: Sequence[str], *, least: float = 0.2) -> Choice:
-        """Which draft the bot should say now, and to whom; or silence.
+    async def choose(
+        self, room: str | None, drafts: Sequence[str], *, message: str | int | None = None, least: float = 0.2
+    ) -> Choice:
+        """Which draft answers the message that the bot was told to answer; or silence.
 
         Args:
             room: Where.
-            drafts: What it may say. One that calls somebody is for them.
-            least: How likely the best pair of draft and person must be.
+            drafts: What it may say. One that calls somebody else answers them, and is not chosen.
+            message: The identifier of the message; None for the last one that `hear` said to answer, and
+                that has not been answered yet. Give it where several people may wait for an answer.
+            least: How likely a draft must answer this message, and no other one, to be chosen.
 
         Raises:
             SessionError: There are no drafts, or nothing has been heard in the room.
         """
         if isinstance(drafts, str) or not drafts:
             raise SessionError("there is no draft to choose from; give a list of one or more")
+        id = None if message is None else str(message)
         async with self._using(room) as place, place.lock:
-            found = await self._run_job(lambda: self._chosen(place, room, drafts, least))
-        log.info("%s: %s (%.2f)", room, found.reason, found.probability)
-        return found
+            choice = await self._run_job(lambda: self._chosen(place, room, drafts, id, least))
+        log.info("%s: %s (%.2f)", room, choice.reason, choice.probability)
+        return choice
 
     def explain(self, message_id: str | int, room: str | None = None) -> str:
         """Why the bot spoke or kept quiet after a message, step by step.
@@ -421,23 +426,31 @@ class Gate:
             self._answers.add(day)
         return verdict
 
-    def _chosen(self, place: _Place, name: str | None, drafts: Sequence[str], least: float) -> Choice:
+    def _chosen(
+        self, place: _Place, name: str | None, drafts: Sequence[str], message: str | None, least: float
+    ) -> Choice:
         room = self._room(place, name)
         if not room.session.turns:
             raise SessionError(f"nothing has been heard in room {name!r} yet, so there is nobody to answer")
-        best = room.session.select(self.bot.id, drafts)[0]
-        turns = (turn.utterance for turn in reversed(room.session.turns) if not turn.utterance.gone)
-        last = next((said.id for said in turns if said.speaker == best.id), None)
-        to = None if best.id is None else ReplyTo(best.id, best.addressee or best.id, last)
-        if best.probability < least:
-            room.settle()
-            return Choice(
-                None, None, None, best.probability, f"no draft fits: the best has {best.probability:.2f}"
+        turn = room.at_hand(message)
+        if turn is None:
+            reason = (
+                "no message here waits for an answer"
+                if message is None
+                else f"message {message} is not remembered, or was taken back"
             )
-        who = "the room" if to is None else to.name
-        return Choice(
-            best.response, to, best.candidate, best.probability, f"draft {best.candidate} fits best, to {who}"
+            return Choice(None, None, None, 0.0, reason)
+        fits = room.session.fit(self.bot.id, drafts, room.unanswered(turn))
+        who = ReplyTo(
+            turn.utterance.speaker, room.session.people.name_of(turn.utterance.speaker), turn.utterance.id
         )
+        likely = max(fit.likely for fit in fits)
+        if likely < least:
+            room.settle(turn)
+            return Choice(None, None, None, likely, f"no draft answers {who.name}: the best has {likely:.2f}")
+        best = max((fit.energy, -index) for index, fit in enumerate(fits) if fit.likely >= least)
+        index = -best[1]
+        return Choice(drafts[index], who, index, fits[index].likely, f"draft {index} answers {who.name} best")
 
 
 class _Answers:

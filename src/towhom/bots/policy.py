@@ -24,8 +24,11 @@ class Policy:
         follow_up: Seconds after which a message that does not call the bot is no follow-up any more, counted
             from the last message of the bot, or of the same person to the bot. None: no limit.
         only_called: Whether it speaks only when called outright, and never to follow-ups.
-        acknowledgements: Whether it answers a mere `ok` or a smile after it has said something that was no
-            question, and that does not call it.
+        remarks: Whether it answers what does not call it and wants nothing of it: `ok`, a smile, `orange it
+            is` after it has said which colours there are. What answers a question of the bot, says that its
+            answer was wrong, or goes on with what it was asked is no remark.
+        commands: What messages for the bot begin with: `("/ask", "!weather")`. Other commands are for other
+            programs.
         everybody: Whether it answers what is for everybody who is there: `hi all`.
         yield_to_bots: Whether it keeps quiet where another bot is meant and it is not called itself.
         bot_turns: How many messages of other bots it answers before a person has to speak again. 0: none.
@@ -40,7 +43,8 @@ class Policy:
     when_called: bool = True
     follow_up: float | None = 600.0
     only_called: bool = False
-    acknowledgements: bool = False
+    remarks: bool = False
+    commands: tuple[str, ...] = ()
     everybody: bool = False
     yield_to_bots: bool = True
     bot_turns: int = 0
@@ -65,7 +69,8 @@ class Policy:
         unknown = [name for name in settings if name not in known]
         if unknown:
             raise ConfigError(f"unknown settings: {', '.join(unknown)}; known are {', '.join(known)}")
-        return cls(**settings)
+        commands = settings.get("commands", ())
+        return cls(**{**settings, "commands": tuple(commands) if isinstance(commands, list) else commands})
 
 
 def _wrong(name: str, value: object) -> str | None:
@@ -80,4 +85,7 @@ def _wrong(name: str, value: object) -> str | None:
     if name in _COUNTS:
         good = (value is None and name == "daily_cap") or (type(value) is int and value >= 0)
         return None if good else f"{name} is {value!r}, not a whole number from 0 on"
+    if name == "commands":
+        good = isinstance(value, tuple) and all(isinstance(each, str) and each.strip() for each in value)
+        return None if good else f"commands is {value!r}, not a list of words that messages begin with"
     return None if isinstance(value, bool) else f"{name} is {value!r}, neither true nor false"

@@ -17,6 +17,7 @@ from towhom.chat import Kind, Message, Presence
 from towhom.errors import TowhomError
 from towhom.hearing.utterance import SPOKEN
 from towhom.live import Model, Observation, Session
+from towhom.live.channel import Turn
 from towhom.readers.jsonl import message_from, to_json
 
 Event = Message | Presence
@@ -77,6 +78,8 @@ class BotRoom:
         self._number = self._saved = 0
         self._promises: dict[str, Record] = {}
         """By identifier, the messages that the bot was told to answer and has not answered yet."""
+        self._nameless: int | None = None
+        """The place of the last such message that has no identifier."""
         bot.enter(self.session)
         if self._journal is not None:
             self._restore(self._journal)
@@ -120,11 +123,36 @@ class BotRoom:
             verdicts.append(verdict)
         return verdicts
 
-    def settle(self) -> None:
-        """Nothing is left to be answered: the bot has chosen to keep quiet."""
-        if self._promises:
-            self._promises.clear()
-            self._append({"settled": True})
+    def at_hand(self, id: str | None = None) -> Turn | None:
+        """The message that is to be answered; None if there is none.
+
+        Args:
+            id: Which; None for the last one that the bot was told to answer, and has not answered yet.
+        """
+        turns = [turn for turn in self.session.turns if not turn.utterance.gone]
+        if id is not None:
+            return next((turn for turn in reversed(turns) if turn.utterance.id == id), None)
+        waiting = (
+            turn for turn in reversed(turns)
+            if turn.utterance.id in self._promises or turn.order == self._nameless
+        )  # fmt: skip
+        return next(waiting, None)
+
+    def unanswered(self, turn: Turn) -> list[Turn]:
+        """A message, and what its speaker has said before it since the bot spoke."""
+        found = []
+        for earlier in reversed(self.session.turns):
+            if earlier.utterance.speaker == self._bot.id and earlier.order < turn.order:
+                break
+            if earlier.utterance.speaker == turn.utterance.speaker and earlier.order <= turn.order:
+                found.append(earlier)
+        return found
+
+    def settle(self, turn: Turn) -> None:
+        """A message is not to be answered any more: the bot has chosen to keep quiet."""
+        self._nameless = None if turn.order == self._nameless else self._nameless
+        if self._promises.pop(turn.utterance.id or "", None) is not None:
+            self._append({"settled": turn.utterance.id})
 
     def save(self) -> None:
         """Write what is known, so that it comes back soon."""
@@ -197,10 +225,7 @@ class BotRoom:
         if message is None:
             return
         if self.session.people.id_of(message.speaker) == self._bot.id and message.kind in SPOKEN:
-            if message.reply_to in self._promises:
-                del self._promises[message.reply_to]
-            else:
-                self._promises.clear()
+            self._answered(message, None if verdict.related is None else verdict.related.turn)
         if verdict and message.id is not None:
             for earlier in () if goes_on is None else goes_on.burst:
                 self._promises.pop(earlier.id or "", None)
@@ -210,6 +235,20 @@ class BotRoom:
             }  # fmt: skip
             if len(self._promises) > _PROMISES:
                 del self._promises[next(iter(self._promises))]
+
+        elif verdict and verdict.related is not None:
+            self._nameless = verdict.related.turn.order
+
+    def _answered(self, message: Message, turn: Turn | None) -> None:
+        """The bot has spoken: to whom it says so, or else to all who wait."""
+        self._nameless = None
+        if message.reply_to in self._promises:
+            del self._promises[message.reply_to]
+            return
+        called = () if turn is None else turn.utterance.addressees
+        speakers = {each.utterance.id: each.utterance.speaker for each in self.session.turns}
+        left = {id: promise for id, promise in self._promises.items() if speakers.get(id) not in called}
+        self._promises = left if len(left) < len(self._promises) else {}
 
     def _write(self, event: Event, verdict: GateVerdict) -> None:
         """Keep an event, and what was promised."""
@@ -252,13 +291,13 @@ class BotRoom:
         elif "message" in record:
             message = message_from(record["message"])
             observation = self.session.observe(message)
-            self._promise(_quiet(message, observation.reason), None)
+            if self.session.people.id_of(message.speaker) == self._bot.id and message.kind in SPOKEN:
+                self._answered(message, self.session.turn_of(observation))
         if "promise" in record:
             self._promises[record["id"]] = record["promise"]
             kept = record.get("open", self._promises)
             self._promises = {id: promise for id, promise in self._promises.items() if id in kept}
-        if "settled" in record:
-            self._promises.clear()
+        self._promises.pop(record.get("settled", ""), None)
 
 
 def _quiet(event: Event, reason: str) -> GateVerdict:

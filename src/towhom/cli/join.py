@@ -21,9 +21,10 @@ from towhom.cli.options import encodable, model_option
 from towhom.cli.show import Palette
 from towhom.cli.terminal import Terminal
 from towhom.cli.who import observation_line
+from towhom.client import fingerprint
 from towhom.errors import RoomError
 from towhom.rooms import Address, Connector, Event, connector_for
-from towhom.rooms.base import fingerprint, hide
+from towhom.rooms.base import hide
 from towhom.rooms.feed import Feed
 from towhom.rooms.secrets import read_secret, secrets_for
 

@@ -1,18 +1,14 @@
-"""`towhom serve`, as those see it who send it messages."""
+"""`towhom serve`, as those see it who send it messages of a stream."""
 
 from __future__ import annotations
 
-import json
-import threading
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from towhom.documents import parse_json
+from towhom.client import AWAY, Client, in_words
 from towhom.errors import ConfigError
 
-_TIMEOUT = 60
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """What a server answers that may take the same request later."""
 _OURS = frozenset({401, 403, 404, 405})
@@ -37,7 +33,7 @@ class Answer:
 
 
 class Server:
-    """A server over HTTP; each thread has a connection of its own.
+    """A server that takes messages.
 
     Args:
         address: Like http://127.0.0.1:8080.
@@ -48,16 +44,8 @@ class Server:
     """
 
     def __init__(self, address: str, token: str | None) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise ConfigError(f"{address}: expected the address of a server, like http://127.0.0.1:8080")
-        self.address = address.rstrip("/")
-        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._host, self._port, self._path = parts.hostname, parts.port, parts.path.rstrip("/")
-        self._headers = {"Content-Type": "application/json"}
-        if token is not None:
-            self._headers["Authorization"] = f"Bearer {token}"
-        self._local = threading.local()
+        self._client = Client(address, token)
+        self.address = self._client.address
 
     def send(self, room: str, message: dict[str, Any], key: str) -> Answer:
         """Send a message to a room.
@@ -65,46 +53,19 @@ class Server:
         Raises:
             ConfigError: The server does not let us in, or it is no towhom at all.
         """
-        body = json.dumps({"message": message}).encode()
-        path = f"{self._path}/v1/channels/{quote(room, safe='')}/messages"
+        path = f"/v1/channels/{quote(room, safe='')}/messages"
         try:
-            status, headers, content = self._request(path, body, key)
-        except (OSError, HTTPException) as error:
-            self.close()
-            return Answer(again=1.0, reason=f"{self.address}: {type(error).__name__}: {error}")
-        if status == 201:
+            reply = self._client.ask("POST", path, {"message": message}, key=key)
+        except AWAY as error:
+            return Answer(again=1.0, reason=f"{self.address}: {in_words(error)}")
+        if reply.status == 201:
             return Answer(kept=True)
-        code, reason = _problem(content)
-        if status in _AGAIN:
-            after = headers.get("Retry-After", "")
-            return Answer(again=float(after) if after.isdecimal() else 1.0, code=code, reason=reason)
-        if status in _OURS or code == "too-many-channels":
-            raise ConfigError(f"{self.address} answers {status} {code}: {reason}")
-        return Answer(code=code or str(status), reason=reason)
+        if reply.status in _AGAIN:
+            return Answer(again=reply.retry_after or 1.0, code=reply.code, reason=reply.sentence)
+        if reply.status in _OURS or reply.code == "too-many-channels":
+            raise ConfigError(f"{self.address} answers {reply.status} {reply.code}: {reply.sentence}")
+        return Answer(code=reply.code or str(reply.status), reason=reply.sentence)
 
     def close(self) -> None:
-        """Close the connection of this thread."""
-        connection: HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
-
-    def _request(self, path: str, body: bytes, key: str) -> tuple[int, dict[str, str], bytes]:
-        connection: HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._kind(self._host, self._port, timeout=_TIMEOUT)
-        connection.request("POST", path, body, {**self._headers, "Idempotency-Key": key})
-        response = connection.getresponse()
-        return response.status, dict(response.headers.items()), response.read()
-
-
-def _problem(content: bytes) -> tuple[str, str]:
-    """Code and sentence of an error."""
-    try:
-        value = parse_json(content)
-    except ValueError:
-        return "", content[:200].decode("utf-8", "replace")
-    told = value.get("error", value) if isinstance(value, dict) else {}
-    if not isinstance(told, dict):
-        return "", str(told)[:200]
-    return str(told.get("code", "")), str(told.get("message", ""))
+        """Close all connections."""
+        self._client.close()

@@ -117,6 +117,8 @@ class Language:
     anybody: Phrases
     joins: Phrases
     inverted: Phrases
+    remark: Phrases
+    objects: Phrases
     about: Phrases
     asks: Phrases
     common: frozenset[str]
@@ -141,7 +143,9 @@ def _language(code: str, lists: dict[str, list[str]]) -> Language:
             "everybody", "anybody", "about", "asks",
         )
     }  # fmt: skip
-    joins, inverted = (Phrases(lists.get(kind, ()), spaced=spaced) for kind in ("and", "inverted"))
+    joins, inverted, remark, objects = (
+        Phrases(lists.get(kind, ()), spaced=spaced) for kind in ("and", "inverted", "remark", "objects")
+    )
     common, who, not_asked, not_third = (
         frozenset(lists.get(kind, ())) for kind in ("common", "who", "not_asked", "not_third")
     )
@@ -150,6 +154,8 @@ def _language(code: str, lists: dict[str, list[str]]) -> Language:
         spaced,
         joins=joins,
         inverted=inverted,
+        remark=remark,
+        objects=objects,
         common=common,
         who=who,
         not_asked=not_asked,

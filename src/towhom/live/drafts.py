@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,40 @@ class Pair(NamedTuple):
     to: str | None
     """None if nobody else is there."""
     likely: float
+
+
+class Fit(NamedTuple):
+    """How well a draft answers some messages."""
+
+    energy: float
+    """Comparable between drafts."""
+    likely: float
+    """How likely it answers one of them, and no other message."""
+
+
+def fit(channel: Channel, responder: str, drafts: Sequence[str], turns: Collection[Turn]) -> list[Fit]:
+    """How well each draft would answer one of some messages.
+
+    A draft that calls somebody answers none but theirs.
+
+    Args:
+        channel: Where they may be said next.
+        responder: By whom.
+        drafts: At least one.
+        turns: What is to be answered; at least one that is within reach.
+    """
+    imagined = [channel.ear.imagine(Message(responder, text)) for text in drafts]
+    energies = bounded(channel.room.weigh(imagined))
+    orders = {turn.order for turn in turns}
+    reached = enumerate(reversed(channel.turns[-REACH:]))
+    columns = np.array([column for column, turn in reached if turn.order in orders])
+    speakers = {turn.utterance.speaker for turn in turns}
+    fits = []
+    for said, row in zip(imagined, energies, strict=True):
+        energy = float(np.logaddexp.reduce(row[columns]))
+        likely = float(np.exp(energy - np.logaddexp.reduce(row)))
+        fits.append(Fit(energy, likely if said.addressee is None or said.addressee in speakers else 0.0))
+    return fits
 
 
 def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]:

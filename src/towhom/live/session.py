@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ from towhom.hearing.states import share_of, text_of, text_or_none
 from towhom.hearing.utterance import CALLED, LONGEST, Utterance
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.channel import CHUNK, Channel, Line, Turn
-from towhom.live.drafts import weigh
+from towhom.live.drafts import Fit, fit, weigh
 from towhom.live.following import Following, follow_together
 from towhom.live.reasons import reason_for
 from towhom.live.responding import LEAST, Proposal, propose
@@ -201,6 +201,17 @@ class Session:
             ]  # fmt: skip
         # Sorted by probability; what is said first breaks ties, so that the same question has one answer.
         return sorted(found, key=lambda each: -each.probability)
+
+    def fit(self, responder: str, candidates: Sequence[str], turns: Collection[Turn]) -> list[Fit]:
+        """How well each of some candidates would answer one of some messages.
+
+        Args:
+            responder: Who speaks next.
+            candidates: What they may say. One that calls somebody answers none but theirs.
+            turns: Of those that are remembered; at least one.
+        """
+        with self._lock, one_thread():
+            return fit(self._channel, self._id(responder), candidates, turns)
 
     def respond(self, responder: str, bank: Bank, k: int = 5, *, least: float = LEAST) -> list[Proposal]:
         """What somebody could say next of what others have said before, the best first.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
-from urllib.request import Request, urlopen
 
-from towhom.documents import parse_json
+from towhom.client import AWAY, Client, in_words
 from towhom.errors import TowhomError
 from towhom.hearing.utterance import SPOKEN
 from towhom.loading import load
@@ -23,8 +20,6 @@ KEPT = 20_000
 _ONLY = "log"
 """What the room of a log is called that has but one."""
 _PAGE = 1000
-_PATIENCE = 30.0
-"""Seconds that a server has to answer."""
 
 Record = dict[str, Any]
 
@@ -92,10 +87,7 @@ class ServerSource:
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise TowhomError(f"{url}: not the address of a server, which begins with http:// or https://")
-        self._url = url.rstrip("/")
-        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._client = Client(url, token)
 
     def rooms(self) -> list[str]:
         """The names of the rooms."""
@@ -115,21 +107,12 @@ class ServerSource:
             after = answer["next"]
 
     def _get(self, path: str) -> Record:
-        request = Request(self._url + path, headers=self._headers)  # noqa: S310
         try:
-            with urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310
-                answer: Record = parse_json(response.read())
-                return answer
-        except HTTPError as error:
-            with error:
-                raise TowhomError(f"{self._url}: {_sentence(error)}") from error
-        except (URLError, TimeoutError, ValueError, OSError) as error:
-            raise TowhomError(f"{self._url}: the server cannot be asked ({error})") from error
-
-
-def _sentence(error: HTTPError) -> str:
-    """What a server says of a request that it refuses."""
-    try:
-        return str(json.loads(error.read())["error"]["message"])
-    except (ValueError, LookupError, TypeError):
-        return f"it answers with status {error.code}"
+            reply = self._client.ask("GET", path)
+        except AWAY as error:
+            raise TowhomError(
+                f"{self._client.address}: the server cannot be asked ({in_words(error)})"
+            ) from error
+        if reply.status != 200:
+            raise TowhomError(f"{self._client.address}: {reply.sentence}")
+        return reply.body

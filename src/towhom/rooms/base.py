@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import random
 from abc import ABC, abstractmethod
@@ -54,6 +53,8 @@ class Connector(ABC):
     """What the service is called."""
     secret_names: ClassVar[tuple[str, ...]] = ()
     """Secrets that it takes: `password`, `token`."""
+    talkative: ClassVar[tuple[str, ...]] = ()
+    """Loggers of its library that write down secrets; as long as it runs, they write `…` instead."""
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class Connector(ABC):
         self._ready: asyncio.Future[None]
         self._saving = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._hiding = _Hiding(self._secrets.values())
 
     # -- for those who use a connector
 
@@ -86,6 +88,8 @@ class Connector(ABC):
         self._position.open()
         self.reached = deepcopy(self.position)
         self._ready = asyncio.get_running_loop().create_future()
+        for name in self.talkative:
+            logging.getLogger(name).addFilter(self._hiding)
         try:
             await self.start()
         except BaseException:
@@ -170,6 +174,8 @@ class Connector(ABC):
         finally:
             self._closed = True
             self._position.close()
+            for name in self.talkative:
+                logging.getLogger(name).removeFilter(self._hiding)
 
     def label(self, room: str) -> str:
         """A name of a room that no room of another server has."""
@@ -254,8 +260,8 @@ class Connector(ABC):
         return self._secrets.get(name)
 
     def hide(self, text: object) -> str:
-        """A text of a library without the secrets that may stand in it."""
-        return hide(str(text), self._secrets.values())
+        """A text of a library, or the name of an error without one, without secrets that may stand in it."""
+        return hide(str(text) or type(text).__name__, self._secrets.values())
 
     async def _heard(self) -> None:
         """Write down that the last event has been dealt with."""
@@ -269,6 +275,19 @@ class Connector(ABC):
             async with self._saving:
                 content = self._position.content()
                 await asyncio.to_thread(self._position.save, content)
+
+
+class _Hiding(logging.Filter):
+    """Log lines of a library without secrets."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        super().__init__()
+        self._secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change a line, and let it pass."""
+        record.msg, record.args = hide(record.getMessage(), self._secrets), None
+        return True
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:
@@ -288,11 +307,6 @@ def pauses() -> Iterable[float]:
     while True:
         yield pause * random.uniform(0.75, 1.25)
         pause = min(pause * 2, _LONGEST_PAUSE)
-
-
-def fingerprint(*parts: str) -> str:
-    """A short text that is the same for the same parts: an identifier that a server can tell again."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 async def ended_quietly(work: Any, seconds: float) -> None:

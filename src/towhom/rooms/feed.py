@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from ipaddress import ip_address
-from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from towhom.chat import Kind, Message, Presence
-from towhom.errors import RoomError
-from towhom.rooms.base import Connector, Event, fingerprint, log, pauses
+from towhom.client import AWAY, JSON, Client, Reply, channel_of, fingerprint, in_words
+from towhom.errors import ConfigError, RoomError
+from towhom.rooms.base import Connector, Event, log, pauses
 
-_LONGEST_TEXT, _LONGEST_NAME, _LONGEST_CHANNEL = 4000, 200, 128
+_LONGEST_TEXT, _LONGEST_NAME = 4000, 200
 """Characters that a server takes, unless it was told otherwise."""
 _MOST_PEOPLE, _MOST_MENTIONS = 100, 100
-_TIMEOUT = 60.0
-_PLAIN = re.compile("[A-Za-z0-9._#@:+-]")
 _SAID = (Kind.MESSAGE, Kind.ACTION, Kind.NOTICE)
-
-JSON = dict[str, Any]
 
 
 class Feed:
@@ -34,15 +26,13 @@ class Feed:
     """
 
     def __init__(self, server: str, token: str | None = None) -> None:
-        parts = urlsplit(server if "://" in server else f"http://{server}")
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise RoomError("a server's address looks like http://localhost:8080, without a password")
-        if token and parts.scheme == "http" and not _is_loopback(parts.hostname):
-            raise RoomError(f"the token for {parts.hostname} would be sent for all to read; use https://")
-        self.server = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-        self._parts = parts
-        self._token = token
-        self._connection: HTTPConnection | None = None
+        try:
+            self._client = Client(server, token)
+        except ConfigError as error:
+            raise RoomError(str(error)) from error
+        self.server = self._client.address
+        if token and self._client.in_the_open:
+            raise RoomError(f"the token for {self.server} would be sent for all to read; use https://")
         self._asking = asyncio.Lock()
         self._people: dict[str, dict[str, JSON]] = {}
         self._told: dict[str, list[JSON]] = {}
@@ -53,7 +43,7 @@ class Feed:
         Raises:
             RoomError: The server does not let us in.
         """
-        channel = channel_name(connector.label(event.channel or ""))
+        channel = channel_of(connector.label(event.channel or ""))
         people = self._people.setdefault(channel, {})
         if isinstance(event, Presence):
             people.pop(event.speaker, None)
@@ -83,92 +73,40 @@ class Feed:
             RoomError: It is not, or does not.
         """
         try:
-            status, _ = await asyncio.to_thread(self._asked, "GET", "/v1/channels?limit=1", None, None)
-        except (OSError, HTTPException) as error:
-            raise RoomError(f"{self.server}: no towhom serve answers there ({_words(error)})") from error
-        self._refuse(status, {})
-        if status != 200:
-            raise RoomError(f"{self.server}: this does not look like towhom serve (status {status})")
+            reply = await asyncio.to_thread(self._client.ask, "GET", "/v1/channels?limit=1")
+        except AWAY as error:
+            raise RoomError(f"{self.server}: no towhom serve answers there ({in_words(error)})") from error
+        self._refuse(reply)
+        if reply.status != 200 or "channels" not in reply.body:
+            raise RoomError(f"{self.server}: this does not look like towhom serve (status {reply.status})")
 
     async def close(self) -> None:
         """End the connection."""
-        if self._connection is not None:
-            self._connection.close()
+        self._client.close()
 
     async def _sent(self, method: str, path: str, body: JSON, key: str | None = None) -> None:
         for pause in pauses():
-            problem = ""
             try:
                 async with self._asking:
-                    status, answer = await asyncio.to_thread(self._asked, method, path, body, key)
-            except (OSError, HTTPException) as error:
-                problem = _words(error)
+                    reply = await asyncio.to_thread(self._client.ask, method, path, body, key=key)
+            except AWAY as error:
+                problem = in_words(error)
             else:
-                self._refuse(status, answer)
-                code = (answer.get("error") or {}).get("code")
-                if status < 300 or code == "key-reused":  # it is there, told with another time, say
+                self._refuse(reply)
+                if reply.status < 300 or reply.code == "key-reused":  # it is there, told with another time
                     return
-                problem = f"status {status}, {code}"
-                if status < 500 and status not in (408, 429):
+                problem = f"status {reply.status}, {reply.code}"
+                if reply.status < 500 and reply.status not in (408, 429):
                     log.error("%s: a message was refused and is left out (%s)", self.server, problem)
                     return
             log.warning("%s: %s; again in %.0f s", self.server, problem, pause)
             await asyncio.sleep(pause)
 
-    def _refuse(self, status: int, answer: JSON) -> None:
-        code = (answer.get("error") or {}).get("code")
-        if status in (401, 421) or code in ("unauthorized", "wrong-host"):
+    def _refuse(self, reply: Reply) -> None:
+        if reply.status in (401, 421) or reply.code in ("unauthorized", "wrong-host"):
             raise RoomError(
                 f"{self.server}: it wants another token; set TOWHOM_SERVE_TOKEN or --server-token-file"
             )
-
-    def _asked(self, method: str, path: str, body: JSON | None, key: str | None) -> tuple[int, JSON]:
-        """One request, in a thread; a connection that has been closed meanwhile is opened again."""
-        headers = {"Content-Type": "application/json"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        if key is not None:
-            headers["Idempotency-Key"] = key
-        content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        fresh = self._connection is None
-        connection = self._connection or self._made()
-        try:
-            connection.request(method, self._parts.path.rstrip("/") + path, content, headers)
-            response = connection.getresponse()
-            raw = response.read()
-        except (OSError, HTTPException):
-            connection.close()
-            self._connection = None
-            if fresh:
-                raise
-            return self._asked(method, path, body, key)
-        self._connection = connection
-        try:
-            answer = json.loads(raw)
-        except ValueError:
-            answer = {}
-        return response.status, answer if isinstance(answer, dict) else {}
-
-    def _made(self) -> HTTPConnection:
-        kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
-        return kind(self._parts.hostname or "", self._parts.port, timeout=_TIMEOUT)
-
-
-def channel_name(room: str) -> str:
-    """A room's name as the server's channels may be called; other characters are written as `~` and a number.
-
-    >>> channel_name("#help@irc.example.org"), channel_name("!a b")
-    ('#help@irc.example.org', '~21a~20b')
-    """
-    name = "".join(
-        each
-        if _PLAIN.fullmatch(each)
-        else "".join(f"~{byte:02X}" for byte in each.encode("utf-8", "replace"))
-        for each in room
-    )
-    if not name.strip("."):
-        name = f"~{name}"
-    return name if len(name) <= _LONGEST_CHANNEL else f"{name[:90]}~{fingerprint(room)}"
 
 
 def _short(identifier: str) -> str:
@@ -229,14 +167,3 @@ def _rename(people: dict[str, JSON], message: Message) -> None:
     else:
         del people[message.speaker]
         people[message.text] = {**known, "id": _short(message.text)}
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _words(error: BaseException) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

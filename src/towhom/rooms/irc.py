@@ -49,6 +49,8 @@ _FORMATTING = re.compile(
 _FOLDED = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ[]\\~", "abcdefghijklmnopqrstuvwxyz{}|^")
 _REGISTRATION = 30.0
 """Seconds until the server has taken us, and until a room has."""
+_HANDSHAKE = 15.0
+"""Seconds until encryption has begun."""
 _QUIET, _ANSWER = 120.0, 60.0
 """Seconds of silence until we ask whether the server is there, and until it has to answer."""
 _HISTORY = 30.0
@@ -263,10 +265,19 @@ class IRC(Connector):
             context = ssl.create_default_context()
             if not self.address.flag("verify", default=True):
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        port = self.address.port or (6697 if secure else 6667)
         opening = asyncio.open_connection(
-            self.address.host, self.address.port or (6697 if secure else 6667), ssl=context, limit=1 << 16
-        )
-        reader, self._writer = await asyncio.wait_for(opening, _REGISTRATION)
+            self.address.host, port, ssl=context, limit=1 << 16,
+            ssl_handshake_timeout=_HANDSHAKE if secure else None,
+        )  # fmt: skip
+        try:
+            reader, self._writer = await asyncio.wait_for(opening, _REGISTRATION)
+        except TimeoutError:
+            raise TimeoutError("the server does not answer") from None
+        except (ssl.SSLError, ConnectionResetError, ConnectionAbortedError) as error:
+            if secure and not isinstance(error, ssl.SSLCertVerificationError):
+                raise OSError(f"no encryption begins at port {port}; irc:// is for a port without") from error
+            raise
         if password := self.secret("password"):
             self._send(
                 "PASS", password

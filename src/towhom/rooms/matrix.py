@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from towhom.chat import Kind, Message, Presence
+from towhom.client import fingerprint
 from towhom.errors import RoomError
 from towhom.extras import require
 from towhom.readers.links import Recent
 from towhom.readers.matrix import answered_message, mentioned_people, without_quote
-from towhom.rooms.base import Advance, Connector, Event, ended_quietly, fingerprint, log, pauses
+from towhom.rooms.base import Advance, Connector, Event, ended_quietly, log, pauses
 
 if TYPE_CHECKING:
     from nio import AsyncClient, RoomInfo, SyncResponse

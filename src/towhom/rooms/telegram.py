@@ -28,6 +28,11 @@ class Telegram(Connector):
 
     title = "Telegram"
     secret_names = ("token",)
+    talkative = (
+        "telegram.Bot",
+        "telegram.ext.ExtBot",
+        "httpx",
+    )  # addresses of requests have the token in them
     api: str | None = None
     """Another address of the Bot API: for tests, or for a server of one's own."""
 

@@ -1,13 +1,13 @@
 """What every connector must pass, for pytest: a subclass says how to reach a server, and gets the tests.
 
 class TestMine(ConnectorContract):
-room = "lobby"
+    room = "lobby"
 
-def connector(self, *, state=None, write=False):
-return connect("mine://robo@localhost/lobby", secrets={"password": "…"}, state=state, write=write)
+    def connector(self, *, state=None, write=False):
+        return connect("mine://robo@localhost/lobby", state=state, write=write)
 
-async def say(self, text, reply_to=None):
-...  # somebody else says it in the room, with another client; returns the message's identifier
+    async def say(self, text, reply_to=None):
+        ...  # somebody else says it in the room, with another client; returns the message's identifier
 """
 
 from __future__ import annotations

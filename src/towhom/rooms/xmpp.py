@@ -11,10 +11,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from towhom.chat import Kind, Message, Presence
+from towhom.client import fingerprint
 from towhom.errors import RoomError
 from towhom.extras import require
 from towhom.readers.links import Recent
-from towhom.rooms.base import Advance, Connector, Event, ended_quietly, fingerprint, log, pauses
+from towhom.rooms.base import Advance, Connector, Event, ended_quietly, log, pauses
 
 if TYPE_CHECKING:
     from slixmpp import ClientXMPP

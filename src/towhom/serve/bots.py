@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from towhom.bots.platforms import read_event
+from towhom.client import channel_of
 from towhom.errors import TowhomError
 from towhom.readers.jsonl import to_json
 from towhom.serve import schemas
@@ -16,9 +16,6 @@ from towhom.serve.channels import Channels
 from towhom.serve.limits import Limits
 from towhom.serve.problems import Problem
 
-_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._#@:+-]")
-_LONGEST = 128
-"""Characters of a channel's id."""
 _LINE: TypeAdapter[schemas.Line] = TypeAdapter(schemas.Line)
 _BODY: TypeAdapter[Any] = TypeAdapter(schemas.GateBody)
 
@@ -127,7 +124,9 @@ def _received(
         received = read_event(body.event, body.platform)
         if received is None:
             return "", None, False
-        room = channel_of(received.message.channel or "")
+        if not received.message.channel:
+            raise Problem(422, "unknown-event", "The room of the event has no name.", "body.event")
+        room = channel_of(received.message.channel)
         message = TypeAdapter(dict[str, Any]).validate_json(to_json(received.message))
         message.pop("channel", None)
         if not message["speaker"]:  # platforms do not say who takes a message back
@@ -136,18 +135,6 @@ def _received(
     except (TowhomError, ValidationError, ValueError) as error:
         sentence = str(error) if isinstance(error, TowhomError) else "the event cannot be read"
         raise Problem(422, "unknown-event", f"{sentence[:1].upper()}{sentence[1:]}.", "body.event") from error
-
-
-def channel_of(room: str) -> str:
-    """The id of the channel that is a platform's room: what an id may not have is written as its number.
-
-    >>> channel_of("!lab:example.org")
-    '~21lab:example.org'
-    """
-    found = _NOT_ALLOWED.sub(lambda match: "".join(f"~{byte:02x}" for byte in match[0].encode()), room)
-    if not found.strip(".") or len(found) > _LONGEST:
-        raise Problem(422, "unknown-event", "The room of the event has no usable name.", "body.event")
-    return found
 
 
 def _silent(room: str, reason: str) -> Record:

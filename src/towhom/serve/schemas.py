@@ -242,7 +242,8 @@ class GatePolicy(_In):
         description="Seconds within which a message that does not call it is a follow-up; null for no limit.",
     )  # fmt: skip
     only_called: bool = Field(False, strict=True, description="Only when it is called outright.")
-    acknowledgements: bool = Field(False, strict=True, description="Also after a mere `ok`.")
+    remarks: bool = Field(False, strict=True, description="Also after what wants nothing of it: a mere `ok`.")
+    commands: list[Name] = Field([], max_length=100, description="What messages for it begin with: `/ask`.")
     everybody: bool = Field(False, strict=True, description="Also after what is for everybody.")
     yield_to_bots: bool = Field(True, strict=True, description="Not where another bot is meant.")
     bot_turns: Count = Field(
