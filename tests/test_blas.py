@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -150,3 +151,26 @@ def test_in_a_process_of_its_own(threads: Numbers) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     before, inside, after = map(int, done.stdout.split())
     assert (inside, after) == (1, before)
+
+
+_WORK = """
+import time, towhom
+from towhom.chat import Message
+model = towhom.load()
+texts = ("is the printer on fire?", "bob: no", "which one, the old one or the new one?", "it works now")
+chat = [Message(("ada", "bob", "cy")[n % 3], f"{texts[n % 4]} {n % 9}") for n in range(600)]
+process, thread = time.process_time(), time.thread_time()
+session = model.session()
+session.observe_all(chat)
+session.select("ada", [*texts] * 16)
+print((time.process_time() - process) / (time.thread_time() - thread))
+"""
+
+
+def test_the_work_is_done_by_the_thread_that_asks() -> None:
+    """Whatever else the machine does: threads that work, or wait by spinning, cost the processor's time."""
+    environment = {name: value for name, value in os.environ.items() if name not in blas._TOLD}
+    done = subprocess.run(
+        [sys.executable, "-c", _WORK], env=environment, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 1.05

@@ -7,10 +7,6 @@ from importlib.util import find_spec
 
 import pytest
 
-from towhom.nn import dialog, gru
-from towhom.nn.compiling import NoLibraryError, load_library
-from towhom.nn.kernels import Kernels
-
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
@@ -29,6 +25,10 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(params=[4, 8, 16])
 def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Kernels are used, with vectors of any width: a compiler makes do with what the processor has."""
+    from towhom.nn import dialog, gru
+    from towhom.nn.compiling import NoLibraryError, load_library
+    from towhom.nn.kernels import Kernels
+
     width: int = request.param
     try:
         load_library(7, width)

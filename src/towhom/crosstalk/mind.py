@@ -127,6 +127,7 @@ class Mind:
         reach: Whole | None = None,
         timed: Flags | None = None,
         weigh: bool = False,
+        together: bool = False,
     ) -> FirstLook:
         """What is seen of some messages.
 
@@ -139,9 +140,10 @@ class Mind:
             reach: See `signals.compare`.
             timed: See there.
             weigh: Whether they are drafts, which are weighed against each other.
+            together: See `signals.compare`.
         """
-        seen = compare(past, new, at, reach=reach, timed=timed)
-        places, _ = places_before(at)
+        seen = compare(past, new, at, reach=reach, timed=timed, together=together)
+        places, _ = places_before(at[:1] if together else at)
         fits = fits_of(drafts.answers, said.heard, places) * seen.there[..., None]
         cells = network.cells_of(self._w, seen.pairs, fits)
         found = network.first_look(self._w, cells, seen.messages, drafts.as_answer, said.as_heard, places)
@@ -205,8 +207,11 @@ def softmax(energies: Array) -> Array:
 
 
 def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
-    """(R, `REACH`, `TOWERS`) How well each message is answered."""
-    found = np.empty((answers.shape[1], *places.shape), np.float32)
+    """(R, `REACH`, `TOWERS`) How well each message is answered; places may be one row for all."""
+    found = np.empty((answers.shape[1], len(answers), REACH), np.float32)
+    if len(places) == 1:
+        products = np.matmul(answers.transpose(1, 0, 2), heard.transpose(1, 2, 0))
+        return np.take(products, places[0], axis=2, out=found, mode="clip").transpose(1, 2, 0)
     latest = places[:, 0]
     # Those that look at the same messages together; rooms are far apart.
     ends = [*(np.flatnonzero(np.abs(np.diff(latest)) > REACH) + 1).tolist(), len(places)]
@@ -387,7 +392,8 @@ class Room:
         if not self.messages:
             return np.zeros((len(drafts), REACH + 1), np.float32)
         at = np.full(len(drafts), len(self.messages))
-        return self._first_look(drafts, at, weigh=True)[1].energies
+        together = len({(draft.speaker, draft.time, draft.own, draft.called) for draft in drafts}) == 1
+        return self._first_look(drafts, at, weigh=True, together=together)[1].energies
 
     def refresh(self, changed: Sequence[Utterance]) -> None:
         """Look again at messages that were changed or taken back, as far as they are remembered."""
@@ -424,8 +430,11 @@ class Room:
         self.said = self.mind.read(self.messages).said
 
     def _first_look(
-        self, new: Sequence[Utterance], at: Whole, *, weigh: bool = False
+        self, new: Sequence[Utterance], at: Whole, *, weigh: bool = False, together: bool = False
     ) -> tuple[Columns, FirstLook]:
-        """What there is to see of messages that are not to be remembered."""
+        """What there is to see of messages that are not to be remembered; see `Mind.first_look`."""
         columns, drafts = columns_of(new, self._numbers), self.mind.read(new)
-        return columns, self.mind.first_look(self.columns, columns, at, self.said, drafts, weigh=weigh)
+        looked = self.mind.first_look(
+            self.columns, columns, at, self.said, drafts, weigh=weigh, together=together
+        )
+        return columns, looked

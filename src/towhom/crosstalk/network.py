@@ -105,7 +105,7 @@ def first_look(
         messages: (R, `ALONE`)
         answer: (R, S) What matters of what the messages say, as answers.
         heard: (N, S) What those before them say, as something that is answered.
-        places: (R, D) Which of them each cell is about.
+        places: (R, D) Which of them each cell is about; or one row, if it is the same for all messages.
         xp: Whose arrays these are.
     """
     rows, reach, width = cells.shape

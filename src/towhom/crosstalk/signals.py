@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from towhom.crosstalk.columns import NOBODY, Array, Columns, Flags, Whole
 from towhom.hearing.utterance import REACH
 
+_MOST = 1 << 24
+"""More messages than are compared at a time."""
 NEVER = 1 << 40
 """The place of what does not come up again."""
 _OWN = 3
@@ -63,9 +65,8 @@ ALONE = (*MESSAGE, *HABITS)
 
 STEPS = np.arange(1, REACH + 1)
 """How far back the columns are."""
-_DISTANCES = np.stack([np.log(STEPS) / 4, *(np.equal(STEPS, n) for n in (1, 2, 3))], axis=1).astype(
-    np.float32
-)
+_DISTANCES = np.stack([np.log(STEPS) / 4, *(np.equal(STEPS, n) for n in (1, 2, 3))]).astype(np.float32)
+_SINCE = (np.log1p(np.arange(REACH + 1)) / 5).astype(np.float32)
 _NEARNESS = np.exp(-STEPS / _FADING)
 _WORDS_NEARNESS = np.exp(-STEPS / _WORDS_FADING).astype(np.float32)
 
@@ -90,22 +91,49 @@ class _Sight(NamedTuple):
     """(R,) Where the rows are, or would be."""
     reach: Whole
     """(R,) How far back each sees."""
+    me: Whole
+    """(R, 1) Who says the rows, and"""
+    time: NDArray[np.float64]
+    """(R,) when; NaN if it is not known."""
     j: Whole
     """(R, `REACH`) Places of the messages before."""
     there: Flags
+    speaker: Whole
+    """(R, `REACH`) Who said them, and"""
+    named: Whole
+    """(R, `REACH`) whom they call."""
+    next: Whole
+    """(N,) Where the speaker of each message of the past speaks again."""
     later: Whole
-    """(N,) Where each message's speaker speaks again."""
-    own: list[Whole]
-    """(R,) each: where the speaker's own earlier messages are, the latest first; -1 if not within reach."""
+    """(R, `REACH`) The same, of those before the rows."""
+    own: Whole
+    """(`_OWN`, R) Where the speaker's own earlier messages are, the latest first; -1 if not within reach."""
     call: Whole
     """(R,) Where the speaker was last called; -1 if not within reach."""
     group: Whole
     """(R, `REACH`) A number for each speaker in each row."""
     groups: int
 
+    def of_drafts(self, new: Columns) -> _Sight:
+        """The same of several messages, of which one would be said where the only row is."""
+        count, most = new.size, self.groups
+        shared: dict[str, Any] = {
+            name: np.broadcast_to(getattr(self, name), (count, *getattr(self, name).shape[1:]))
+            for name in ("at", "reach", "me", "time", "j", "there", "speaker", "named", "later", "call")
+        }
+        own = np.broadcast_to(self.own, (_OWN, count))
+        group = np.arange(count)[:, None] * most + self.speaker
+        return self._replace(new=new, own=own, group=group, groups=count * most, **shared)
+
 
 def compare(
-    past: Columns, new: Columns, at: Whole, *, reach: Whole | None = None, timed: Flags | None = None
+    past: Columns,
+    new: Columns,
+    at: Whole,
+    *,
+    reach: Whole | None = None,
+    timed: Flags | None = None,
+    together: bool = False,
 ) -> Signals:
     """The signals of some messages.
 
@@ -116,29 +144,28 @@ def compare(
         at: (R,) Their places among those of the past.
         reach: (R,) How far back each sees; `REACH` by default.
         timed: (R,) Whose times are known; all, by default.
+        together: Whether they are drafts for one place, by one speaker: they differ in what they say alone.
     """
     past = past if past.size else new  # of which nothing is before the first
-    see = _look(past, new, at, np.full(len(at), REACH) if reach is None else reach)
-    timed = np.ones(len(at), bool) if timed is None else timed
-    columns: list[NDArray[np.generic]] = [
-        *_who(see),
-        *_turns(see),
-        *_it(see),
-        *np.broadcast_to(_DISTANCES, (*see.j.shape, len(PLACE))).transpose(2, 0, 1),
-        *_gaps(see, timed),
-        *_people(see),
-        *_words(see),
-    ]
+    reach = np.full(len(at), REACH) if reach is None else reach
+    time = new.time if timed is None else np.where(timed, new.time, np.nan)
+    rows = slice(1) if together else slice(None)
+    shared = _look(past, new, at[rows], reach[rows], time[rows])
+    see = shared.of_drafts(new) if together else shared
+    pairs = np.empty((len(PAIRS), *see.j.shape), np.float32)
     # Signal by signal in memory, as they are made; matrices are multiplied either way.
-    by_signal = np.empty((len(columns), *see.j.shape), np.float32)
-    for place, column in enumerate(columns):
-        np.multiply(column, see.there, out=by_signal[place], casting="unsafe")
-    pairs = by_signal.transpose(1, 2, 0)
-    alone = [*_alone(see, timed), *_habits(see, timed)]
-    messages = np.empty((len(at), len(alone)), np.float32)
-    for place, values in enumerate(alone):
+    made = (
+        (see, _who), (shared, _turns), (shared, _it), (shared, _place), (shared, _gaps), (shared, _people),
+        (see, _words),
+    )  # fmt: skip
+    for place, column in enumerate(column for sight, group in made for column in group(sight)):
+        pairs[place] = column
+    if not see.there.all():
+        pairs *= see.there
+    messages = np.empty((len(at), len(ALONE)), np.float32)
+    for place, values in enumerate((*_alone(see), *_habits(shared))):
         messages[:, place] = values
-    return Signals(pairs, messages, see.there)
+    return Signals(pairs.transpose(1, 2, 0), messages, see.there)
 
 
 def places_before(at: Whole) -> tuple[Whole, Flags]:
@@ -147,53 +174,58 @@ def places_before(at: Whole) -> tuple[Whole, Flags]:
     return np.maximum(places, 0), places >= 0
 
 
-def _look(past: Columns, new: Columns, at: Whole, reach: Whole) -> _Sight:
+def _look(past: Columns, new: Columns, at: Whole, reach: Whole, time: NDArray[np.float64]) -> _Sight:
+    """What is looked at by the first of some messages, as many as there are places."""
+    me, called = new.speaker[: len(at)], new.called[: len(at)]
     j, there = places_before(at)
-    there = there & (reach[:, None] >= STEPS) & ~past.gone[j]
-    own, back, place = [], new.own, at
-    for _ in range(_OWN):
-        place = np.where((place >= 0) & (back > 0), place - back, -1)
-        place = np.where(at - place <= reach, place, -1)
-        own.append(place)
-        back = past.own[place]
-    call = np.where((new.called > 0) & (new.called <= reach), at - new.called, -1)
-    most = int(max(past.speaker.max(initial=0), past.named.max(initial=0), new.speaker.max(initial=0))) + 1
-    group = np.arange(len(at))[:, None] * most + past.speaker[j]
-    later = next_of(past.speaker)
-    return _Sight(past, new, at, reach, j, there, later, own, call, group, len(at) * most)
+    there &= reach[:, None] >= STEPS
+    there &= ~past.gone[j]
+    own, back, total = np.empty((_OWN, len(at)), np.int64), new.own[: len(at)], np.zeros(len(at), np.int64)
+    for place in own:
+        total = np.where(back > 0, total + back, NEVER)
+        total[total > reach] = NEVER
+        np.subtract(at, total, out=place)
+        back = past.own[np.maximum(place, -1)]
+    np.maximum(own, -1, out=own)
+    call = np.where((called > 0) & (called <= reach), at - called, -1)
+    speaker = past.speaker[j]
+    most = int(max(past.speaker.max(initial=0), past.named.max(initial=0), me.max(initial=0))) + 1
+    group = np.arange(len(at))[:, None] * most + speaker
+    following = next_of(past.speaker)
+    return _Sight(
+        past, new, at, reach, me[:, None], time, j, there, speaker, past.named[j], following,
+        following[j], own, call, group, len(at) * most,
+    )  # fmt: skip
 
 
 def next_of(keys: Whole) -> Whole:
     """(N,) Where each key comes up again."""
     order = np.argsort(keys, kind="stable")
-    same = keys[order][1:] == keys[order][:-1]
+    inorder = keys[order]
+    same = inorder[1:] == inorder[:-1]
     result = np.full(len(keys), NEVER)
     result[order[:-1][same]] = order[1:][same]
     return result
 
 
-def next_but_one(later: Whole) -> Whole:
-    """(N,) The next but one, given the next."""
-    return np.where(later < NEVER, later[np.minimum(later, len(later) - 1)], NEVER)
+def next_but_one(following: Whole, later: Whole) -> Whole:
+    """Where comes up again what comes up at some places.
+
+    Args:
+        following: (N,) See `next_of`.
+        later: Some of them.
+    """
+    return np.where(later < NEVER, following[np.minimum(later, len(following) - 1)], NEVER)
 
 
-def _next_call(past: Columns) -> Whole:
-    """(N,) Where each message's speaker is named next."""
-    count = past.size
-    # Calls and messages in one row: of each person, the next call after each of their messages.
-    keys = np.concatenate([past.speaker, past.named])
-    order = np.lexsort((np.concatenate([np.arange(count) * 2 + 1, np.arange(count) * 2]), keys))
-    place = np.where(order >= count, order - count, NEVER)
-    change = np.flatnonzero(keys[order][1:] != keys[order][:-1])
-    ends = np.append(change, len(order) - 1)
-    # The nearest call at or after each entry, within the person's entries.
-    nearest = np.minimum.accumulate(np.where(order >= count, np.arange(len(order)), len(order))[::-1])[::-1]
-    last = ends[np.searchsorted(ends, np.arange(len(order)))]
-    found = np.where(nearest <= last, place[np.minimum(nearest, len(order) - 1)], NEVER)
-    result = np.full(count, NEVER)
-    spoken = order < count
-    result[order[spoken]] = found[spoken]
-    return result
+def _next_call(see: _Sight) -> Whole:
+    """(R, `REACH`) Where each message's speaker is named next."""
+    named = see.past.named
+    calls = np.append(named * _MOST + np.arange(len(named)), NEVER)
+    calls.sort()
+    first = see.speaker * _MOST
+    place = calls[np.searchsorted(calls, first + see.j, side="right")] - first
+    return np.where(place < _MOST, place, NEVER)
 
 
 def _named_in(mentions: Whole, who: Whole) -> Flags:
@@ -205,9 +237,8 @@ def _named_in(mentions: Whole, who: Whole) -> Flags:
 
 
 def _who(see: _Sight) -> list[Flags]:
-    past, new, j = see.past, see.new, see.j
-    me, to = new.speaker[:, None], new.named[:, None]
-    it, it_to, it_mentions = past.speaker[j], past.named[j], past.mentions[j]
+    new, me, it, it_to = see.new, see.me, see.speaker, see.named
+    to, it_mentions = new.named[:, None], see.past.mentions[see.j]
     names_it, names_me, same_name = to == it, it_to == me, (to >= 0) & (to == it_to)
     return [
         me == it,
@@ -223,16 +254,16 @@ def _who(see: _Sight) -> list[Flags]:
 
 
 def _turns(see: _Sight) -> list[Flags]:
-    past, i, j, later = see.past, see.at[:, None], see.j, see.later
-    its, call, next_one = past.speaker[j], see.call[:, None], later[j]
-    last = next_one >= i
+    past, i, j, later, its = see.past, see.at[:, None], see.j, see.later, see.speaker
+    call, own = see.call[:, None], see.own[:, :, None]
+    last = later >= i
     return [
         last,
-        ~last & (next_but_one(later)[j] >= i),
-        _next_call(past)[j] < i,
-        (next_one == j + 1) & ~last,
-        *(own[:, None] > j for own in see.own),
-        *((own >= 0)[:, None] & (past.named[own][:, None] == its) for own in see.own),
+        ~last & (next_but_one(see.next, later) >= i),
+        _next_call(see) < i,
+        (later == j + 1) & ~last,
+        *(own > j),
+        *((own >= 0) & (past.named[own] == its)),
         (call == j) & (call >= 0),
         (call >= 0) & (past.speaker[call] == its),
     ]
@@ -244,25 +275,26 @@ def _it(see: _Sight) -> list[NDArray[np.generic]]:
     own = np.where(own > see.reach[:, None] - STEPS, 0, own)
     bearing = past.bearing[j]
     return [
-        past.asks[j], past.command[j], past.action[j], past.length[j], past.named[j] != NOBODY,
-        (np.log1p(np.arange(REACH + 1)) / 5).astype(np.float32)[own], own == 0,
-        *(bearing[..., n] for n in range(bearing.shape[2])),
+        past.asks[j], past.command[j], past.action[j], past.length[j], see.named != NOBODY,
+        _SINCE[own], own == 0, *(bearing[..., n] for n in range(bearing.shape[2])),
     ]  # fmt: skip
 
 
-def _gaps(see: _Sight, timed: Flags) -> list[NDArray[np.generic]]:
-    time = np.where(timed, see.new.time, np.nan)
-    gap = ((time[:, None] - see.past.time[see.j]) / 60).astype(np.float32)
+def _place(see: _Sight) -> Array:
+    return _DISTANCES
+
+
+def _gaps(see: _Sight) -> list[NDArray[np.generic]]:
+    gap = ((see.time[:, None] - see.past.time[see.j]) / 60).astype(np.float32)
     known = ~np.isnan(gap)
     gap = np.where(known, np.maximum(gap, 0.0), 0.0)
     return [np.log1p(gap) / 3, np.log1p(60 * gap) / 8, gap >= 1, known]
 
 
 def _people(see: _Sight) -> list[NDArray[np.generic]]:
-    past, j, there = see.past, see.j, see.there
-    me, it, it_to = see.new.speaker[:, None], past.speaker[j], past.named[j]
+    me, it, it_to, there = see.me, see.speaker, see.named, see.there
     own = (me == it) & there
-    last_of_other = (see.later[j] >= see.at[:, None]) & ~own & there
+    last_of_other = (see.later >= see.at[:, None]) & ~own & there
     since = np.cumsum(last_of_other, axis=1)
     near = _NEARNESS * there
     called_me = _by_group(see, see.group, near * (it_to == me))
@@ -337,43 +369,43 @@ def _most_by_speaker(see: _Sight, values: Array) -> Array:
     return result
 
 
-def _alone(see: _Sight, timed: Flags) -> list[NDArray[np.generic]]:
+def _alone(see: _Sight) -> list[NDArray[np.generic]]:
     past, new, at = see.past, see.new, see.at
     own, call, named = see.own[0], see.call, new.named
+    known = own >= 0
     since_call = np.where(call >= 0, at - call, 4 * REACH)
-    since_own = np.where(own >= 0, at - own, 2 * REACH)
-    time = np.where(timed, new.time, np.nan)
-    gap = np.where(own >= 0, (time - past.time[own]) / 60, np.where(np.isnan(time), np.nan, 600.0))
-    gap = np.maximum(np.nan_to_num(gap), 0.0)
-    pace = _pace(see, time, _PACES[0])
+    since_own = np.where(known, at - own, 2 * REACH)
+    # What is not known is no time at all.
+    gap = np.fmax(
+        np.where(known, (see.time - past.time[own]) / 60, np.where(np.isnan(see.time), 0, 600.0)), 0.0
+    )
+    pace = _pace(see, _PACES[0])
     return [
         new.asks, new.command, new.action, new.length,
         named >= 0, named < NOBODY, (new.mentions >= 0).any(axis=1),
         own < 0, np.log1p(since_own) / 4, np.log1p(since_call) / 4,
-        own > call, (own >= 0) & (past.named[own] >= 0), *new.bearing.T, new.everybody,
+        own > call, known & (past.named[own] >= 0), *new.bearing.T, new.everybody,
         np.log1p(gap) / 4, np.log1p(60 * gap) / 8,
-        np.log1p(np.nan_to_num(pace)) / 3, ~np.isnan(pace),
+        np.log1p(np.fmax(pace, 0.0)) / 3, ~np.isnan(pace),
     ]  # fmt: skip
 
 
-def _pace(see: _Sight, time: NDArray[np.float64], messages: int) -> NDArray[np.float64]:
+def _pace(see: _Sight, messages: int) -> NDArray[np.float64]:
     """(R,) Minutes that the last so many messages took; NaN if that is not known."""
     first = np.maximum(see.at - messages, 0)
     known = (see.at >= messages) & (see.reach >= messages)
-    return np.where(known, np.maximum(time - see.past.time[first], 0.0) / 60, np.nan)
+    return np.where(known, np.maximum(see.time - see.past.time[first], 0.0) / 60, np.nan)
 
 
-def _habits(see: _Sight, timed: Flags) -> list[NDArray[np.generic]]:
+def _habits(see: _Sight) -> list[NDArray[np.generic]]:
     """What people do in this room: how often they name somebody, how many there are, how busy it is."""
-    past, j, there = see.past, see.j, see.there
-    named = past.named[j]
-    late = there[:, :_HABITS]
+    past, there, named = see.past, see.there, see.named
+    late, near = there[:, :_HABITS], see.j[:, :_HABITS]
     count = np.maximum(late.sum(axis=1), 1)
     calls = (named >= 0) & there
-    last = (see.later[j] >= see.at[:, None]) & there
-    speaker, previous = past.speaker[j][:, :-1], past.speaker[j][:, 1:]
+    last = (see.later >= see.at[:, None]) & there
+    speaker, previous = see.speaker[:, :-1], see.speaker[:, 1:]
     followed = there[:, 1:]
-    time = np.where(timed, see.new.time, np.nan)
     return [
         calls[:, :_HABITS].sum(axis=1) / count,
         (calls[:, :-1] & (named[:, :-1] == previous) & followed).sum(axis=1)
@@ -381,8 +413,8 @@ def _habits(see: _Sight, timed: Flags) -> list[NDArray[np.generic]]:
         np.log1p(last[:, :20].sum(axis=1)) / 2,
         np.log1p(last.sum(axis=1)) / 3,
         ((speaker == previous) & followed)[:, :_HABITS].sum(axis=1) / count,
-        (past.asks[j] & there)[:, :_HABITS].sum(axis=1) / count,
-        (past.length[j] * there)[:, :_HABITS].sum(axis=1) / count,
-        np.log1p(np.nan_to_num(_pace(see, time, _PACES[1]))) / 4,
+        (past.asks[near] & late).sum(axis=1) / count,
+        (past.length[near] * late).sum(axis=1) / count,
+        np.log1p(np.fmax(_pace(see, _PACES[1]), 0.0)) / 4,
         np.log1p(np.minimum(see.at, see.reach)) / 5,
     ]

@@ -109,6 +109,8 @@ def look_again(
     child = np.full(count, NEVER)
     with_parent = np.flatnonzero((parent > 0) & (parent <= everybody))[::-1]
     child[with_parent - parent[with_parent]] = with_parent  # the earliest stays, since it is written last
+    its, its_thread, its_parent, its_answered = speaker[j], thread[j], parent[j], answered[j]
+    next_of_it = later[j]
     own = np.where(new.own > 0, at - new.own, -1)
     own_before = np.where((own >= 0) & (past.own[own] > 0), own - past.own[own], -1)
     own_before = np.where(at - own_before <= reach, own_before, -1)
@@ -117,11 +119,11 @@ def look_again(
     within &= reach[:, None] >= STEPS
     seen = np.where(within, thread[window], -1)
     # (R, K, REACH) 1 for messages of the same conversation, and for those of the same speaker.
-    of_it = (thread[j][:, :, None] == seen[:, None]).astype(np.float32)
+    of_it = (its_thread[:, :, None] == seen[:, None]).astype(np.float32)
     who = np.where(within, speaker[window], -1)
-    by_it = (speaker[j][:, :, None] == who[:, None]).astype(np.float32)
+    by_it = (its[:, :, None] == who[:, None]).astype(np.float32)
     answer, topic = fits[..., _ANSWER], fits[..., _TOPIC]
-    back = columns + parent[j]  # to what each answers
+    back = columns + its_parent  # to what each answers
     sums = of_it @ np.stack(
         [
             likely[:, :REACH],
@@ -135,15 +137,15 @@ def look_again(
     altogether = by_it @ likely[:, :REACH, None]
     chosen = likely[rows, columns]
     found: list[NDArray[np.generic]] = [
-        (own >= 0)[:, None] & (thread[own][:, None] == thread[j]),
-        (own_before >= 0)[:, None] & (thread[own_before][:, None] == thread[j]),
-        later[j] >= i,
-        (later[j] < i) & (next_but_one(later)[j] >= i),
+        (own >= 0)[:, None] & (thread[own][:, None] == its_thread),
+        (own_before >= 0)[:, None] & (thread[own_before][:, None] == its_thread),
+        next_of_it >= i,
+        (next_of_it < i) & (next_but_one(later, next_of_it) >= i),
         by_speaker[j] >= i,
         child[j] < i,
-        (answered[j] == me) & (speaker[j] != me),
-        (answered[j] == named) & (answered[j] >= 0),
-        parent[j] == 0,
+        (its_answered == me) & (its != me),
+        (its_answered == named) & (its_answered >= 0),
+        its_parent == 0,
         sums[..., 0],
         _largest(of_it, likely[:, :REACH]),
         np.log1p(sums[..., 1]) / 3,
@@ -154,15 +156,15 @@ def look_again(
         altogether[..., 0],
         _largest(of_it, pairs[..., _COSINE]),
         _largest(of_it, pairs[..., _RAREST]),
-        np.log1p(np.clip(numbers[:, None] - thread[j], 0, _OLD)) / 5,
+        np.log1p(np.clip(numbers[:, None] - its_thread, 0, _OLD)) / 5,
         (own >= 0)[:, None] & (j == own[:, None]),
         (own_parent >= 0)[:, None] & (j == own_parent[:, None]),
-        (own >= 0)[:, None] & (answered[own][:, None] == speaker[j]),
+        (own >= 0)[:, None] & (answered[own][:, None] == its),
         _largest(of_it, answer * (who != me)),
         sums[..., 4] / (1 + sums[..., 1]),
         _largest(of_it, topic),
         _largest(by_it, topic),
-        np.where((parent[j] > 0) & (back < REACH), answer[rows, np.minimum(back, REACH - 1)], 0.0),
+        np.where((its_parent > 0) & (back < REACH), answer[rows, np.minimum(back, REACH - 1)], 0.0),
     ]
     result = np.empty((*j.shape, len(STRUCTURE)), np.float32)
     for place, column in enumerate(found):

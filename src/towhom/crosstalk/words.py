@@ -79,8 +79,10 @@ def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = N
 
 def _cut_short(tokens: NDArray[np.int32], offsets: Whole) -> tuple[NDArray[np.int32], Whole]:
     """The same, with but one word for a message of which none is known."""
+    known = np.diff(np.concatenate([[0], np.cumsum(tokens > 0)])[offsets]) > 0
+    if known.all():
+        return tokens, offsets
     message = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    known = np.bincount(message[tokens > 0], minlength=len(offsets) - 1) > 0
     kept = known[message] | (np.arange(len(tokens)) == offsets[message])
     return tokens[kept], np.concatenate([[0], np.cumsum(kept)])[offsets]
 

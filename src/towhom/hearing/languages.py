@@ -63,8 +63,9 @@ class Phrases:
         """
         if not self.all.isdisjoint(words):
             return True
-        if any(phrase in plain for phrase in self.several):
-            return True
+        for phrase in self.several:
+            if phrase in plain:
+                return True
         return not plain.isascii() and any(phrase in plain for phrase in self.attached)
 
     def ending(self, text: str) -> int:

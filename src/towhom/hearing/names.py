@@ -17,6 +17,8 @@ AND = ("و", "ו")
 """What joins two words in Arabic and Hebrew is attached to the second."""
 SET_OFF = regex.compile(r"(?:[,;:(|>]|\s-+|\.{2,})\s*$")
 """What sets a name off from the words before it."""
+_SETTING_OFF = tuple(",;:(|>-.")
+"""What that ends with."""
 _SHORTEST_GUESS = 4
 _LONGEST_LEAD = 24
 _LONGEST_TAIL = 3
@@ -119,13 +121,13 @@ def _guessed(
     word: str, start: int, plain: str, people: People, weight: Callable[[str], float], *, at: bool = False
 ) -> Place | None:
     """Somebody who may be meant by a part of a name, or one with a typing error, where a name is likely."""
-    if len(word) < _SHORTEST_GUESS:
+    if len(word) < _SHORTEST_GUESS or word in ordinary_words():
         return None
     at, end = at or _at(plain, start), start + len(word)
     if not (at or _is_expected(plain, start, end)):
         return None
-    set_off = at or plain[end : end + 1] in (":", ",") or SET_OFF.search(plain, 0, start) is not None
-    if word in ordinary_words() or (weight(word) <= COMMON and not set_off):
+    set_off = at or plain[end : end + 1] in (":", ",") or _is_set_off(plain, start)
+    if weight(word) <= COMMON and not set_off:
         return None
     who = people.meant(word, slips=set_off)
     return Place(start, end, who, word, at, loosely=True) if who else None
@@ -138,11 +140,17 @@ def _at(plain: str, start: int) -> bool:
 def _is_expected(plain: str, start: int, end: int) -> bool:
     """Whether a name is likely there: in front with something after it, or at the end after a comma."""
     before, after = plain[:start].strip(), plain[end : end + 1]
-    if SET_OFF.search(plain, 0, start) and _REST.match(plain, end):
+    if len(before) < _LONGEST_LEAD and (
+        not before or after in (":", ",") or before.rstrip(",! ") in fillers()
+    ):
         return True
-    return len(before) < _LONGEST_LEAD and (
-        not before or before.rstrip(",! ") in fillers() or after in (":", ",")
-    )
+    return _is_set_off(plain, start) and _REST.match(plain, end) is not None
+
+
+def _is_set_off(plain: str, start: int) -> bool:
+    """Whether something sets a name off from the words before it; most often, a look at one sign tells."""
+    before = plain[:start].rstrip()
+    return before[-1:] in _SETTING_OFF and SET_OFF.search(plain, 0, start) is not None
 
 
 def _long_name(first: str, plain: str, start: int, people: People) -> Place | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -73,19 +74,25 @@ def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]
     imagined = [channel.ear.imagine(Message(responder, text)) for text in drafts]
     energies = bounded(channel.room.weigh(imagined))
     people = leads(channel.turns, responder)
-    pairs: list[tuple[int, str | None, float]] = []
-    for place, said in enumerate(imagined):
+    to_each = np.empty((len(drafts), 0))
+    if people:
+        starts = np.cumsum([0, *map(len, people.values())])[:-1]
+        to_each = np.logaddexp.reduceat(energies[:, np.concatenate([*people.values()])], starts, axis=1)
+    found: list[tuple[int, str | None, float]] = []
+    for place, (said, to_them) in enumerate(zip(imagined, to_each.tolist(), strict=True)):
         to = said.addressee
-        for who, columns in people.items():
-            if to is None or who == to:
-                pairs.append((place, who, float(np.logaddexp.reduce(energies[place, columns]))))
-        if to is not None and to not in people:  # who is named but has not spoken of late has only listened
-            pairs.append((place, to, float(energies[place].max())))
-        elif to is None and not people:
-            pairs.append((place, None, float(np.logaddexp.reduce(energies[place]))))
-    odds = np.exp(np.array([energy for _, _, energy in pairs]) - max(energy for _, _, energy in pairs))
+        if to is None and people:
+            found += zip(repeat(place), people, to_them)
+        elif to is None:
+            found.append((place, None, float(np.logaddexp.reduce(energies[place]))))
+        elif to in people:
+            found.append((place, to, to_them[[*people].index(to)]))
+        else:  # who is named but has not spoken of late has only listened
+            found.append((place, to, float(energies[place].max())))
+    odds = np.array([energy for _, _, energy in found])
+    odds = np.exp(odds - odds.max())
     shares = (odds / odds.sum()).tolist()
-    return [Pair(place, who, share) for (place, who, _), share in zip(pairs, shares, strict=True)]
+    return [Pair(place, who, share) for (place, who, _), share in zip(found, shares, strict=True)]
 
 
 def bounded(energies: NDArray[np.float32]) -> NDArray[np.float64]:

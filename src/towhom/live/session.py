@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from operator import attrgetter
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -192,15 +193,12 @@ class Session:
             raise SessionError("there is no candidate to select from; give a list of one or more")
         with self._lock, one_thread():
             pairs = weigh(self._channel, self._id(responder), candidates)
-            found = [
-                Selection(
-                    None if pair.to is None else self.people.name_of(pair.to),
-                    candidates[pair.draft], pair.draft, pair.likely, pair.to,
-                )
-                for pair in pairs
-            ]  # fmt: skip
+            names = {
+                id: None if id is None else self.people.name_of(id) for id in {pair.to for pair in pairs}
+            }
         # Sorted by probability; what is said first breaks ties, so that the same question has one answer.
-        return sorted(found, key=lambda each: -each.probability)
+        pairs.sort(key=attrgetter("likely"), reverse=True)
+        return [Selection(names[to], candidates[draft], draft, likely, to) for draft, to, likely in pairs]
 
     def fit(self, responder: str, candidates: Sequence[str], turns: Collection[Turn]) -> list[Fit]:
         """How well each of some candidates would answer one of some messages.

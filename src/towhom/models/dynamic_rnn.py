@@ -34,7 +34,7 @@ class DynamicRNN(RecurrentSelector):
         else:
             nobody = torch.full_like(inputs.addressee, -1)
             steps = dialog.Steps.of(inputs.sender, nobody, inputs.context, inputs.present)
-            speakers = dialog.final_states(*self._roles(utterances), steps, inputs.present.shape[1])
+            speakers = dialog.final_states(utterances, *self._roles(), steps, inputs.present.shape[1])
         return speakers, max_pool(speakers, inputs.present)
 
     def _step_by_step(self, inputs: Inputs, utterances: Tensor) -> Tensor:
@@ -49,23 +49,17 @@ class DynamicRNN(RecurrentSelector):
             speakers = torch.where(there[:, :, None], self.speaker.step(heard, speakers), speakers)
         return speakers
 
-    def _roles(self, utterances: Tensor) -> tuple[dialog.Interacting, dialog.Interacting, dialog.Observing]:
+    def _roles(self) -> tuple[dialog.Interacting, dialog.Interacting, dialog.Observing]:
         """The one unit in the kernel's terms: nobody is addressed, observers hear nothing."""
-        hidden = self.config.hidden
-        zero = utterances.new_zeros(hidden, hidden)
-        (u_r, u_z, u_c), silence = (
-            self.speaker.u.chunk(3, dim=1),
-            utterances.new_zeros(len(utterances), hidden),
-        )
-        x_r, x_z, x_c = (utterances @ self.speaker.w).chunk(3, dim=1)
+        w_r, w_z, w_c = self.speaker.w.chunk(3, dim=1)
+        u_r, u_z, u_c = self.speaker.u.chunk(3, dim=1)
+        zero = torch.zeros_like(u_c)
         sender = dialog.Interacting(
-            torch.cat([x_r, silence, x_z, x_c], dim=1),
+            torch.cat([w_r, zero, w_z, w_c], dim=1),
             torch.cat([u_r, zero, u_z, zero], dim=1),
             zero.repeat(1, 4),
             u_c,
             zero,
         )
-        observer = dialog.Observing(
-            silence.repeat(1, 3), torch.cat([u_r, u_z], dim=1), zero.repeat(1, 3), u_c
-        )
+        observer = dialog.Observing(zero.repeat(1, 3), torch.cat([u_r, u_z], dim=1), zero.repeat(1, 3), u_c)
         return sender, sender, observer

@@ -66,7 +66,7 @@ class SIRNN(RecurrentSelector):
             speakers = self._algorithm_1(inputs, utterances)
         else:
             steps = dialog.Steps.of(inputs.sender, inputs.addressee, inputs.context, inputs.present)
-            speakers = dialog.final_states(*self._roles(utterances), steps, inputs.present.shape[1])
+            speakers = dialog.final_states(utterances, *self._roles(), steps, inputs.present.shape[1])
         return speakers, max_pool(speakers, inputs.present)
 
     def _algorithm_1(self, inputs: Inputs, utterances: Tensor) -> Tensor:
@@ -98,25 +98,25 @@ class SIRNN(RecurrentSelector):
             return shared
         return self.observer.step(utterance @ self.observer.w, speakers)
 
-    def _roles(self, utterances: Tensor) -> tuple[dialog.Interacting, dialog.Interacting, dialog.Observing]:
-        """The three units as the kernel takes them, with the utterances' part computed once for each."""
+    def _roles(self) -> tuple[dialog.Interacting, dialog.Interacting, dialog.Observing]:
+        """The three units as the kernel takes them."""
         hidden = self.config.hidden
         gates = 3 * hidden
         s, a = self.sender, self.addressee
-        zero = utterances.new_zeros(hidden, hidden)
+        zero = s.u.new_zeros(hidden, hidden)
 
         def proposal_apart(matrix: Tensor) -> Tensor:
             return torch.cat([matrix[:, :gates], zero], dim=1)
 
         sender = dialog.Interacting(
-            utterances @ s.w[hidden:],
+            s.w[hidden:],
             proposal_apart(s.u) + s.w[:hidden],  # the sender's state is in u as well
             proposal_apart(s.v),
             s.u[:, gates:],
             s.v[:, gates:],
         )
         addressee = dialog.Interacting(
-            utterances @ a.w[hidden:],
+            a.w[hidden:],
             proposal_apart(a.u),
             proposal_apart(a.v) + a.w[:hidden],
             a.u[:, gates:],
@@ -127,7 +127,5 @@ class SIRNN(RecurrentSelector):
             w, u = (torch.cat([m[:, :hidden], m[:, 2 * hidden :]], dim=1) for m in (s.w, s.u))
         else:
             w, u = self.observer.w, self.observer.u
-        observer = dialog.Observing(
-            utterances @ w[hidden:], u[:, : 2 * hidden], w[:hidden], u[:, 2 * hidden :]
-        )
+        observer = dialog.Observing(w[hidden:], u[:, : 2 * hidden], w[:hidden], u[:, 2 * hidden :])
         return sender, addressee, observer

@@ -24,7 +24,7 @@ import torch
 
 from towhom.files import atomic_file
 
-_SOURCES = ("vector.h", "gru.c", "dialog.c")
+_SOURCES = ("vector.h", "matrix.c", "gru.c", "dialog.c")
 _FLAGS = ("-O3", "-shared", "-fPIC", "-std=gnu11", "-w")
 _NATIVE = (("-march=native",), ("-mcpu=native",), ())
 """How compilers are told to use all that this processor has; the first that is understood."""

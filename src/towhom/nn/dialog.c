@@ -12,7 +12,7 @@
 
 #include "vector.h"
 
-#define GROUP 8
+#define GROUP 16
 
 typedef struct {
     int32_t samples, steps, participants, unused;

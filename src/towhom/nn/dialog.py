@@ -7,6 +7,7 @@ the sender's state and the utterance has a matrix for each; those that read the 
 from __future__ import annotations
 
 import ctypes
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -15,13 +16,21 @@ from torch.nn.functional import pad
 
 from towhom.nn.gru import transposed
 from towhom.nn.kernels import Kernels, cuts, load_kernels, pointer
+from towhom.nn.matrix import multiply, multiply_back, sum_groups, sum_products
+
+_PARTS = (4, 4, 4, 1, 1) * 2 + (3, 2, 3, 1)
+"""How many gates each of the three units' matrices is for."""
+_SAID = (0, 5, 10)
+"""Where those for utterances are, with which each unit begins."""
+_ENDS = (0, *accumulate(_PARTS))
+_GATES = _ENDS[-1]
 
 
 class Interacting(NamedTuple):
     """A unit whose state is updated from another's: the sender's from the addressee's, and vice versa."""
 
-    rows: Tensor
-    """(U, 4H) What each utterance contributes to r, p, z and c."""
+    said: Tensor
+    """(H, 4H) What the utterance contributes to r, p, z and c."""
     self: Tensor
     """(H, 4H) What the state itself contributes."""
     other: Tensor
@@ -35,8 +44,8 @@ class Interacting(NamedTuple):
 class Observing(NamedTuple):
     """The observers' unit."""
 
-    rows: Tensor
-    """(U, 3H) What each utterance contributes to r, z and c."""
+    said: Tensor
+    """(H, 3H) What the utterance contributes to r, z and c."""
     self: Tensor
     """(H, 2H) What the state itself contributes to r and z."""
     sender: Tensor
@@ -70,20 +79,30 @@ def available(utterances: Tensor) -> bool:
 
 
 def final_states(
-    sender: Interacting, addressee: Interacting, observer: Observing, steps: Steps, participants: int
+    utterances: Tensor,
+    sender: Interacting,
+    addressee: Interacting,
+    observer: Observing,
+    steps: Steps,
+    participants: int,
 ) -> Tensor:
-    """(B, P, H) Everybody's state after the last step, zeros for those who are not there."""
+    """(B, P, H) Everybody's state after the last step, zeros for those who are not there.
+
+    Args:
+        utterances: (U, H) Their embeddings.
+        sender: Whoever speaks.
+        addressee: Whoever is spoken to.
+        observer: Everybody else.
+        steps: Who does what.
+        participants: P, how many there are at most.
+    """
     hidden = len(sender.u)
     kernels = load_kernels(hidden)
     assert kernels is not None  # noqa: S101 - the caller has looked
-    width = kernels.width
-
-    def widen(weights: Tensor) -> Tensor:
-        blocks = weights.reshape(len(weights), -1, hidden)
-        return pad(blocks, (0, width - hidden)).reshape(len(weights), -1)
-
-    tensors = [widen(weights) for unit in (sender, addressee, observer) for weights in unit]
-    states: Tensor = _DialogFunction.apply(kernels, steps, participants, *tensors)  # type: ignore[no-untyped-call]
+    # One matrix of all, so that it is padded once: (H, gates, H) -> (H, gates, P).
+    weights = torch.cat([matrix for unit in (sender, addressee, observer) for matrix in unit], dim=1)
+    blocks = pad(weights.reshape(hidden, _GATES, hidden), (0, kernels.width - hidden))
+    states: Tensor = _DialogFunction.apply(kernels, steps, participants, utterances, blocks)  # type: ignore[no-untyped-call]
     return states[..., :hidden]
 
 
@@ -99,8 +118,10 @@ class _DialogFunction(torch.autograd.Function):
     """The kernel, with its gradient. Rows are padded to whole vectors."""
 
     @staticmethod
-    def forward(ctx: Any, kernels: Kernels, steps: Steps, participants: int, *tensors: Tensor) -> Tensor:
-        hidden, width = len(tensors[3]), kernels.width
+    def forward(
+        ctx: Any, kernels: Kernels, steps: Steps, participants: int, utterances: Tensor, blocks: Tensor
+    ) -> Tensor:
+        width = kernels.width
         samples, length = steps.sender.shape
         dialogs = _Dialogs(samples, length, participants, 0, *map(pointer, steps))
         counts = torch.empty(2, samples, dtype=torch.int64)
@@ -108,7 +129,9 @@ class _DialogFunction(torch.autograd.Function):
         ends = pad(counts.cumsum(1), (1, 0))
         addressed, observed = ends[0].contiguous(), ends[1].contiguous()
         dialogs.addressed, dialogs.observed = pointer(addressed), pointer(observed)
-        units, keep = _units(tensors, width)
+        utterances, weights = utterances.contiguous(), blocks.flatten(1)
+        said = [multiply(kernels, utterances, weights[:, _columns(part, width)]) for part in _SAID]
+        units, keep = _units(weights, width)
         saved = (
             torch.empty(samples * length, 6 * width),
             torch.empty(int(addressed[-1]), 6 * width),
@@ -122,12 +145,11 @@ class _DialogFunction(torch.autograd.Function):
             pointer(parts),
             ctypes.byref(dialogs),
             *map(ctypes.byref, units),
-            *(pointer(tensors[i]) for i in (0, 5, 10)),
-            *map(pointer, (*saved, rows_a, states)),
+            *map(pointer, (*said, *saved, rows_a, states)),
         )
-        ctx.save_for_backward(*tensors, *saved, rows_a, addressed, observed, parts, *steps)
+        ctx.save_for_backward(*saved, utterances, weights, rows_a, addressed, observed, parts, *steps)
         ctx.kernels, ctx.spent = kernels, False
-        ctx.units, ctx.keep, ctx.hidden, ctx.participants = units, keep, hidden, participants
+        ctx.units, ctx.keep, ctx.participants = units, keep, participants
         return states
 
     @staticmethod
@@ -135,49 +157,50 @@ class _DialogFunction(torch.autograd.Function):
         if ctx.spent:
             raise RuntimeError("the dialog kernel goes backward once: it reuses what it saved")
         ctx.spent = True
-        everything = ctx.saved_tensors
-        tensors, saved = everything[:14], everything[14:17]
-        rows_a, addressed, observed, parts = everything[17:21]
-        steps = Steps(*everything[21:])
-        hidden, width = ctx.hidden, ctx.kernels.width
+        saved_s, saved_a, saved_o, utterances, weights, rows_a, addressed, observed, parts, *rest = (
+            ctx.saved_tensors
+        )
+        steps, kernels = Steps(*rest), ctx.kernels
+        hidden, width = len(weights), kernels.width
         samples, length = steps.sender.shape
         dialogs = _Dialogs(samples, length, ctx.participants, 0, *map(pointer, (*steps, addressed, observed)))
-        saved_s, saved_a, saved_o = saved
         d_states = grads[0].contiguous()
         d_s, d_a = torch.empty(len(saved_s), 4 * width), torch.empty(len(saved_a), 4 * width)
         d_o, d_common = torch.empty(len(saved_o), 3 * width), torch.empty(len(saved_s), 3 * width)
-        ctx.kernels.code.dialog_backward(
+        kernels.code.dialog_backward(
             len(parts) - 1,
             pointer(parts),
             ctypes.byref(dialogs),
             *map(ctypes.byref, ctx.units),
-            *map(pointer, (*saved, d_states, d_s, d_a, d_o, d_common)),
+            *map(pointer, (saved_s, saved_a, saved_o, d_states, d_s, d_a, d_o, d_common)),
         )
         message = steps.message.reshape(-1).clamp(min=0)
+        by_utterance = [
+            sum_groups(kernels, gradient, said, len(utterances))
+            for gradient, said in ((d_s, message), (d_a, message[rows_a]), (d_common, message))
+        ]
 
-        def to_utterances(rows: Tensor, gradient: Tensor, said: Tensor) -> Tensor:
-            return torch.zeros_like(rows).index_add_(0, said, gradient)
-
-        def interacting(save: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        def interacting(read: Tensor, said: Tensor, gradient: Tensor) -> list[tuple[Tensor, Tensor]]:
             # The kernel has left r * self and p * other in the third and fourth place.
-            me, other, r_me, p_other = (save[:, i * width : i * width + hidden] for i in range(4))
+            me, other, r_me, p_other = (read[:, i * width : i * width + hidden] for i in range(4))
             d_c = gradient[:, 3 * width :]
-            return me.T @ gradient, other.T @ gradient, r_me.T @ d_c, p_other.T @ d_c
+            return [(utterances, said), (me, gradient), (other, gradient), (r_me, d_c), (p_other, d_c)]
 
-        me, r_me = saved_o[:, :hidden], saved_o[:, width : width + hidden]
-        return (
-            None,
-            None,
-            None,
-            to_utterances(tensors[0], d_s, message),
-            *interacting(saved_s, d_s),
-            to_utterances(tensors[5], d_a, message[rows_a]),
-            *interacting(saved_a, d_a),
-            to_utterances(tensors[10], d_common, message),
-            me.T @ d_o[:, : 2 * width],
-            saved_s[:, :hidden].T @ d_common,
-            r_me.T @ d_o[:, 2 * width :],
-        )
+        d_weights = torch.empty_like(weights)
+        products = [
+            *interacting(saved_s, by_utterance[0], d_s),
+            *interacting(saved_a, by_utterance[1], d_a),
+            (utterances, by_utterance[2]),
+            (saved_o[:, :hidden], d_o[:, : 2 * width]),
+            (saved_s[:, :hidden], d_common),
+            (saved_o[:, width : width + hidden], d_o[:, 2 * width :]),
+        ]
+        for part, (read, gradient) in enumerate(products):
+            sum_products(kernels, read, gradient, out=d_weights[:, _columns(part, width)])
+        d_utterances = torch.zeros_like(utterances)
+        for part, gradient in zip(_SAID, by_utterance, strict=True):
+            d_utterances += multiply_back(kernels, gradient, weights[:, _columns(part, width)])
+        return None, None, None, d_utterances, d_weights.reshape(hidden, _GATES, width)
 
 
 class _Weights(ctypes.Structure):
@@ -186,12 +209,19 @@ class _Weights(ctypes.Structure):
     _fields_ = tuple((f"matrix{i}", ctypes.c_void_p) for i in range(8))
 
 
-def _units(tensors: tuple[Tensor, ...], width: int) -> tuple[list[_Weights], list[Tensor]]:
+def _units(weights: Tensor, width: int) -> tuple[list[_Weights], list[Tensor]]:
     """The three units as the kernel wants them, and what must not be freed before it has run."""
-    units, keep = [], []
-    for start, stop in ((1, 5), (6, 10), (11, 14)):
-        matrices = [matrix.contiguous() for matrix in tensors[start:stop]]
-        turned = [transposed(matrix, width) for matrix in matrices]
+    blocks = transposed(weights, width)
+    units, keep = [], [blocks]
+    for start, stop in pairwise((*_SAID, len(_PARTS))):
+        parts = range(start + 1, stop)
+        matrices = [weights[:, _columns(part, width)].contiguous() for part in parts]
+        turned = [blocks[_ENDS[part] : _ENDS[part + 1]] for part in parts]
         units.append(_Weights(*map(pointer, (*matrices, *turned))))
-        keep += matrices + turned
+        keep += matrices
     return units, keep
+
+
+def _columns(part: int, width: int) -> slice:
+    """Those of one of the units' matrices, where all are side by side."""
+    return slice(_ENDS[part] * width, _ENDS[part + 1] * width)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from towhom.nn.kernels import Kernels, cuts, load_kernels, pointer
+from towhom.nn.matrix import project, sum_groups, sum_products
 
 
 class GRU(nn.Module):
@@ -96,8 +97,7 @@ class GRU(nn.Module):
             blocks = weights.reshape(-1, gates, hidden)
             return pad(blocks, (0, width - hidden)).reshape(-1, gates * width)
 
-        projected = torch.cat([rows @ widen(weights, 3) for rows, weights in inputs])
-        u, u_c = widen(self.u[:, : 2 * hidden], 2), widen(self.u[:, 2 * hidden :], 1)
+        projected = [project(kernels, rows, widen(weights, 3)) for rows, weights in inputs]
         lengths = offsets.diff()
         order = torch.argsort(lengths, descending=True, stable=True)
         sizes = lengths[order]
@@ -106,7 +106,9 @@ class GRU(nn.Module):
             offsets[:-1][order] - sorted_offsets[:-1], sizes
         )
         tokens = index[places].to(torch.int32)
-        last: Tensor = _GRUFunction.apply(kernels, projected, u, u_c, tokens, sorted_offsets, hidden)  # type: ignore[no-untyped-call]
+        last: Tensor = _GRUFunction.apply(
+            kernels, _joined(projected), widen(self.u, 3), tokens, sorted_offsets
+        )  # type: ignore[no-untyped-call]
         return last[torch.argsort(order), :hidden]
 
 
@@ -118,37 +120,43 @@ class _GRUFunction(torch.autograd.Function):
         ctx: Any,
         kernels: Kernels,
         projected: Tensor,
-        u: Tensor,
-        u_c: Tensor,
+        weights: Tensor,
         index: Tensor,
         offsets: Tensor,
-        hidden: int,
     ) -> Tensor:
-        width, sequences, tokens = u_c.shape[1], len(offsets) - 1, int(offsets[-1])
+        width, sequences, tokens = kernels.width, len(offsets) - 1, int(offsets[-1])
+        u, u_c = weights[:, : 2 * width].contiguous(), weights[:, 2 * width :].contiguous()
         saved = torch.empty(tokens, 4 * width)
         last = torch.empty(sequences, width)
         parts = cuts(offsets.diff())
         tensors = (parts, projected, index, offsets, u, u_c, saved, last)
         kernels.code.gru_forward(len(parts) - 1, *map(pointer, tensors))
-        ctx.save_for_backward(projected, u, u_c, index, offsets, saved)
-        ctx.kernels, ctx.hidden = kernels, hidden
+        ctx.save_for_backward(weights, index, offsets, saved)
+        ctx.kernels, ctx.inputs = kernels, len(projected)
         return last
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        projected, u, u_c, index, offsets, saved = ctx.saved_tensors
-        hidden, width = ctx.hidden, u_c.shape[1]
-        u_t, u_c_t = transposed(u, width), transposed(u_c, width)
+        weights, index, offsets, saved = ctx.saved_tensors
+        hidden, width = len(weights), ctx.kernels.width
+        turned = transposed(weights, width)
+        u_t, u_c_t = turned[:2], turned[2:]
         d_last = grads[0].contiguous()
         d_inputs = torch.empty(len(saved), 3 * width)
         reset = torch.empty(len(saved), width)
         parts = cuts(offsets.diff())
         tensors = (parts, offsets, u_t, u_c_t, saved, d_last, d_inputs, reset)
         ctx.kernels.code.gru_backward(len(parts) - 1, *map(pointer, tensors))
-        d_projected = torch.zeros_like(projected).index_add_(0, index, d_inputs)
-        d_u = saved[:, :hidden].T @ d_inputs[:, : 2 * width]
-        d_u_c = reset[:, :hidden].T @ d_inputs[:, 2 * width :]
-        return None, d_projected, d_u, d_u_c, None, None, None
+        d_projected = sum_groups(ctx.kernels, d_inputs, index, ctx.inputs)
+        d_weights = torch.empty_like(weights)
+        for read, gates in ((saved, slice(2 * width)), (reset, slice(2 * width, None))):
+            sum_products(ctx.kernels, read[:, :hidden], d_inputs[:, gates], out=d_weights[:, gates])
+        return None, d_projected, d_weights, None, None
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    """One below the other; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else torch.cat([*parts])
 
 
 def transposed(weights: Tensor, width: int) -> Tensor:
