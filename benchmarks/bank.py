@@ -32,7 +32,7 @@ from towhom.readers import Report, find_logs
 from towhom.records import circumstances, describe_data, write_record
 
 _AT = (1, 10, 100)
-_ONLY_RESPONSES = (0.0, 1.0)
+_ONLY_RESPONSES = (0.0, 0.0, 1.0)
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ _BLOCK = 1 << 14
 """Responses that are compared at a time: they fit into caches."""
 _ORDER = 60.0
 """Of the places in two lists, added up as 1 / (60 + place): Cormack et al., SIGIR 2009."""
-_ASKED_BEFORE, _SAID_BEFORE = 1.0, 0.5
-"""Weights of rare words in what a response answered, and in the response."""
+_WEIGHTS = (1.0, 1.0, 0.5)
+"""Of rare words in what a response answered, in what its conversation began with, and in the response."""
 
 
 class Query(NamedTuple):
@@ -33,7 +33,7 @@ class Query(NamedTuple):
 
 
 def search(
-    bank: Bank, queries: Sequence[Query], limit: int, *, weights: tuple[float, float] | None = None
+    bank: Bank, queries: Sequence[Query], limit: int, *, weights: tuple[float, float, float] | None = None
 ) -> list[int]:
     """Numbers of the responses that answer any of some messages best, the best first.
 
@@ -41,7 +41,7 @@ def search(
         bank: Where to look.
         queries: The messages, the most important first.
         limit: How many at most.
-        weights: Of rare words in what was asked before, and in the response.
+        weights: See `Phrases.search`.
     """
     lists = []
     for place, query in enumerate(queries):
@@ -91,7 +91,7 @@ def _compared(
 
 
 def by_words(
-    bank: Bank, text: str, limit: int, *, weights: tuple[float, float] | None = None, rare: bool = True
+    bank: Bank, text: str, limit: int, *, weights: tuple[float, float, float] | None = None, rare: bool = True
 ) -> list[int]:
     """Numbers of the responses that have rare words of a text, or answered something that has.
 
@@ -102,7 +102,7 @@ def by_words(
         weights: See `Phrases.search`.
         rare: See there.
     """
-    weights = (_ASKED_BEFORE, _SAID_BEFORE) if weights is None else weights
+    weights = _WEIGHTS if weights is None else weights
     found = [
         (-score, start + row)
         for start, segment in zip(bank.starts.tolist(), bank.segments, strict=False)

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from towhom.bank.heads import signature
 from towhom.bank.phrases import Phrases
 from towhom.bank.slots import shown
-from towhom.bank.tables import FIXED, LISTS, NO_TIME, TEXTS, VECTORS, Table
+from towhom.bank.tables import FIXED, LISTS, NO_TIME, SCALES, TEXTS, Table
 from towhom.corpus.columns import open_column
 from towhom.documents import read_json
 from towhom.errors import BankError
 from towhom.hearing.words import normalized
 
-FORMAT, VERSION = "towhom-bank", 1
+FORMAT, VERSION = "towhom-bank", 2
 MANIFEST, WORDS, INDEX = "manifest.json", "words.sqlite", "vectors.faiss"
 _DAMAGED = (
     OSError,
@@ -66,6 +66,7 @@ class Response:
         number: In the bank, as of now; `forget` takes it.
         text: What was said, with `{addressee}` and `{responder}` in the place of names.
         question: What it answered there, the same way.
+        opening: What its asker began the conversation with, if that is something else.
         document: The log, or its day.
         channel: The room, where the log holds several.
         line: Its line there.
@@ -75,11 +76,13 @@ class Response:
         time: When, if it is known.
         link: Where to read it, if the bank knows how links look.
         times: How often it was said.
+        thanked: Whether its asker said that it helped.
     """
 
     number: int
     text: str
     question: str
+    opening: str | None
     document: str
     channel: str | None
     line: int
@@ -89,14 +92,15 @@ class Response:
     time: datetime | None
     link: str | None
     times: int
+    thanked: bool
 
     def record(self) -> dict[str, Any]:
         """As JSON can hold it."""
         return {
-            "number": self.number, "text": self.text, "question": self.question, "document": self.document,
-            "channel": self.channel, "line": self.line, "thread": self.thread, "asked": self.asked,
-            "id": self.id, "time": None if self.time is None else self.time.isoformat(), "link": self.link,
-            "times": self.times,
+            "number": self.number, "text": self.text, "question": self.question, "opening": self.opening,
+            "document": self.document, "channel": self.channel, "line": self.line, "thread": self.thread,
+            "asked": self.asked, "id": self.id, "time": None if self.time is None else self.time.isoformat(),
+            "link": self.link, "times": self.times, "thanked": self.thanked,
         }  # fmt: skip
 
 
@@ -121,7 +125,7 @@ class Segment:
         self.phrases = Phrases(folder / WORDS)
 
     def _open(self) -> Table:
-        names = [*FIXED, VECTORS, *(f"{name}{end}" for name in (*TEXTS, *LISTS) for end in ("", ".offsets"))]
+        names = [*FIXED, *SCALES, *(f"{name}{end}" for name in (*TEXTS, *LISTS) for end in ("", ".offsets"))]
         columns: dict[str, NDArray[Any]] = {}
         for name in names:
             path = self.folder / f"{name}.npy"
@@ -225,13 +229,14 @@ class Bank:
         segment, row = self.place(number)
         table = self.segments[segment].table
         with self.reading():
-            text, question, document, channel, id = (table.texts(name)[row] for name in TEXTS)
+            text, question, opening, document, channel, id = (table.texts(name)[row] for name in TEXTS)
         time = _time(int(table["time"][row]))
         line = int(table["line"][row])
         where = {"id": id, "line": str(line), "document": document, "channel": channel}
         return Response(
-            number, shown(text), shown(question), document, channel or None, line, int(table["thread"][row]),
-            int(table["asked"][row]), id or None, time, self._link(where, time), int(table["times"][row]),
+            number, shown(text), shown(question), shown(opening) or None, document, channel or None, line,
+            int(table["thread"][row]), int(table["asked"][row]), id or None, time, self._link(where, time),
+            int(table["times"][row]), table.has(row, "thanked"),
         )  # fmt: skip
 
     def _link(self, where: dict[str, str], time: datetime | None) -> str | None:
