@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from towhom.bank.approximate import has_faiss, nearest_in
 from towhom.bank.store import Bank, Segment
-from towhom.bank.tables import VECTORS
+from towhom.bank.tables import ASKED, VECTORS
 
 _BLOCK = 1 << 14
 """Responses that are compared at a time: they fit into caches."""
@@ -25,11 +25,47 @@ _WEIGHTS = (1.0, 1.0, 0.5)
 
 
 class Query(NamedTuple):
-    """A message that may be answered."""
+    """Something that may be answered: a message, with what its speaker said with it."""
 
     text: str
     vector: NDArray[np.float32]
     """(D,) See `heads.Head.heard`."""
+    pieces: NDArray[np.uint32]
+    """What its words are made of, each once."""
+    weights: NDArray[np.float32]
+    """How much each of these tells."""
+
+
+class Match(NamedTuple):
+    """How much what N responses answered is like something that is to be answered."""
+
+    words: NDArray[np.float32]
+    """(N,) The share of what tells something that both have, from 0 to 1."""
+    sense: NDArray[np.float32]
+    """(N,) The cosine of their vectors."""
+
+
+def matches(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDArray[np.float32]) -> Match:
+    """How much some responses answered something like a query.
+
+    Args:
+        bank: Where they are.
+        numbers: Which.
+        query: What is to be answered.
+        piece_weights: (P,) How much pieces tell, by the last bits of their hashes; P is a power of 2.
+    """
+    words, sense = np.zeros(len(numbers), np.float32), np.zeros(len(numbers), np.float32)
+    mine = float((query.weights**2).sum())
+    for places, rows, table in bank.at(numbers):
+        pieces, offsets = table.lists("asked_pieces", rows)
+        owner = np.repeat(np.arange(len(rows)), np.diff(offsets))
+        squares = piece_weights[pieces & np.uint32(len(piece_weights) - 1)] ** 2
+        theirs = np.bincount(owner, squares, len(rows))
+        both = np.bincount(owner, squares * np.isin(pieces, query.pieces), len(rows))
+        words[places] = both / np.maximum(np.maximum(theirs, mine), 1.0)
+        vectors = np.asarray(table[ASKED])[rows].astype(np.float32)
+        sense[places] = (vectors @ query.vector) * table["asked_scale"][rows]
+    return Match(words, sense)
 
 
 def search(

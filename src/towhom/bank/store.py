@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -130,7 +130,7 @@ class Segment:
         for name in names:
             path = self.folder / f"{name}.npy"
             try:
-                columns[name] = open_column(path)
+                columns[name] = open_column(path).view(np.ndarray)  # whose rows are found faster
             except _DAMAGED as error:
                 raise BankError(
                     f"{path}: the column cannot be read ({error}); build the bank anew"
@@ -224,6 +224,14 @@ class Bank:
             raise BankError(f"{self.folder}: there are {len(self):,} responses, no number {number}")
         segment = int(np.searchsorted(self.starts, number, side="right")) - 1
         return Place(segment, number - int(self.starts[segment]))
+
+    def at(self, numbers: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Table]]:
+        """Where some responses are, segment by segment: their places in the list, rows, and the table."""
+        every = np.asarray(numbers, np.int64)
+        segment = np.searchsorted(self.starts, every, side="right") - 1
+        for which in np.unique(segment).tolist():
+            places = np.flatnonzero(segment == which)
+            yield places, every[places] - self.starts[which], self.segments[which].table
 
     def __getitem__(self, number: int) -> Response:
         segment, row = self.place(number)

@@ -78,6 +78,15 @@ class Table:
         start, stop = self.columns[f"{name}.offsets"][row : row + 2].tolist()
         return np.array(self.columns[name][start:stop])
 
+    def lists(self, name: str, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The values of a column of strings or lists at some rows, and where those of each begin."""
+        offsets = self.columns[f"{name}.offsets"]
+        starts = offsets[rows]
+        lengths = offsets[rows + 1] - starts
+        new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.repeat(starts - new[:-1], lengths) + np.arange(new[-1])
+        return np.asarray(self.columns[name])[places], new
+
     def has(self, row: int, flag: str) -> bool:
         """Whether one response has one of `FLAGS`."""
         return bool(int(self.columns["flags"][row]) >> FLAGS.index(flag) & 1)
@@ -88,11 +97,7 @@ class Table:
             name: np.asarray(self.columns[name])[rows] for name in (*FIXED, *SCALES)
         }
         for name in (*TEXTS, *LISTS):
-            offsets = np.asarray(self.columns[f"{name}.offsets"])
-            lengths = np.diff(offsets)[rows]
-            new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-            places = np.repeat(offsets[:-1][rows] - new[:-1], lengths) + np.arange(new[-1])
-            columns[name], columns[f"{name}.offsets"] = np.asarray(self.columns[name])[places], new
+            columns[name], columns[f"{name}.offsets"] = self.lists(name, rows)
         return Table(columns)
 
     def pieces(self, rows: int = 1 << 15) -> Iterator[Table]:
