@@ -24,7 +24,7 @@ _ANSWERS = 0
 """The pair of projections for how an answer goes with what it answers."""
 _TRAINED_FOR = "c4a6e36e876f88a8c7cb8bca259724f4e1bd978555c5bd6d381bc15a6c8ce424"
 """The fingerprint of the model whose projections were trained; others have their own."""
-_ASKED = 0.5
+ASKED = 0.5
 """How much it counts that a response answered something alike, beside how well it fits as an answer."""
 
 
@@ -51,7 +51,7 @@ class Head(NamedTuple):
         Its product with something that is to be answered is a sum: how well the response answers it, and how
         much it is like what was answered.
         """
-        return answers + np.float32(_ASKED) * asked
+        return answers + np.float32(ASKED) * asked
 
 
 def head_of(weights: dict[str, Array], fingerprint: str) -> Head:

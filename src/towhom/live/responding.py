@@ -103,7 +103,7 @@ class Ranked(NamedTuple):
     """What that was made of, by the names of what is fitted."""
 
 
-def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, found: int = FOUND) -> list[Ranked]:
+def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: bool = False) -> list[Ranked]:
     """Responses of a bank that somebody could say next, the best first.
 
     Args:
@@ -111,20 +111,21 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, found: i
         model: That of the room, and of the bank.
         responder: Who speaks next, as an identifier.
         bank: Where to look.
-        found: How many are looked at.
+        whole: Whether all that was said is one question; then only what answered one is wanted, and neither
+            asks back nor sends people away.
     """
     bank.require_model(model.fingerprint)
     people = leads(channel.turns, responder)
     if not len(bank) or not people:
         return []
     neutral = channel.ear.imagine(Message(responder, ""))
-    asked = questions(channel, model, neutral, np.concatenate([*people.values()]))
+    asked = questions(channel, model, neutral, np.concatenate([*people.values()]), whole=whole)
     with bank.reading():
-        numbers = search(bank, [each.query for each in asked], found)
-        if not numbers:
-            return []
+        numbers = search(bank, [each.query for each in asked], FOUND)
         looks = _looked_at(bank, numbers, [each.query for each in asked], channel)
-        best = looks.promising()
+        best = looks.promising(tells=whole)
+        if not len(best):
+            return []
         numbers, looks = [numbers[place] for place in best], looks.at(best)
         energies = bounded(weigh(channel, bank, numbers, neutral))
     return _ranked(people, asked, numbers, energies, looks)
@@ -154,12 +155,22 @@ class _Looks(NamedTuple):
             "thanked": self.flag("thanked"), "asks": self.flag("asks"), "no_help": self.flag("no help"),
         }  # fmt: skip
 
-    def promising(self) -> NDArray[np.int64]:
-        """Places of those that are worth weighing; what was found first comes first."""
+    def promising(self, *, tells: bool) -> NDArray[np.int64]:
+        """Places of those that are worth weighing; what was found first comes first.
+
+        Args:
+            tells: Whether only those are that answered a question, and help.
+        """
+        wanted = (
+            (self.flag("question asks") > self.flag("asks")) & (self.flag("no help") == 0)
+            if tells
+            else np.ones(len(self.flags), bool)
+        )
         scores = np.max(
             [_score(self.known(np.full(len(self.flags), q))) for q in range(self.words.shape[1])], 0
         )
-        chosen: NDArray[np.int64] = np.sort(np.argsort(-scores, kind="stable")[:WEIGHED])
+        order = np.argsort(-scores, kind="stable")
+        chosen: NDArray[np.int64] = np.sort(order[wanted[order]][:WEIGHED])
         return chosen
 
 
@@ -214,7 +225,9 @@ def _ranked(
     return sorted(ranked, key=lambda each: (-each.likely, each.number))
 
 
-def questions(channel: Channel, model: Model, neutral: Utterance, columns: NDArray[np.int64]) -> list[Asked]:
+def questions(
+    channel: Channel, model: Model, neutral: Utterance, columns: NDArray[np.int64], *, whole: bool = False
+) -> list[Asked]:
     """What somebody would answer next, whatever they say, the likeliest first.
 
     Args:
@@ -222,6 +235,7 @@ def questions(channel: Channel, model: Model, neutral: Utterance, columns: NDArr
         model: That of the room.
         neutral: A message of theirs that says nothing.
         columns: How many messages back those are that count.
+        whole: Whether they are one question, all of them.
     """
     energies = bounded(channel.room.weigh([neutral]))[0]
     turns = channel.turns[-REACH:][::-1]
@@ -232,7 +246,7 @@ def questions(channel: Channel, model: Model, neutral: Utterance, columns: NDArr
         if len(chosen) == _QUERIES or energies[column] < energies[likely[0]] + np.log(_WORTH):
             break
         if not any(column in each for each in chosen):
-            chosen.append(_on_end(turns, column))
+            chosen.append(frozenset(others) if whole else _on_end(turns, column))
     asked = [[turns[column].utterance for column in sorted(each, reverse=True)] for each in chosen]
     tokens = [np.concatenate([each.tokens for each in said]) for said in asked]
     vectors = model.head.heard(model.mind.read([Utterance("", "", tokens=each) for each in tokens]).state)
@@ -307,7 +321,7 @@ def propose(
     k: int,
     *,
     least: float = LEAST,
-    tells: bool = False,
+    whole: bool = False,
 ) -> list[Proposal]:
     """The best responses of a bank that are likely enough to fit; see `Session.respond`.
 
@@ -318,11 +332,9 @@ def propose(
         bank: Where to look.
         k: How many at most.
         least: How likely one must fit.
-        tells: Whether only those are wanted that answered a question, and ask nothing back.
+        whole: See `rank`.
     """
-    ranked = rank(channel, model, responder, bank)
-    if tells:
-        ranked = [each for each in ranked if _tells(bank, each.number)]
+    ranked = rank(channel, model, responder, bank, whole=whole)
     name_of = channel.people.name_of
     result = []
     for each in ranked[:k]:
@@ -334,9 +346,3 @@ def propose(
         answered = channel.turns[-1 - each.answers].utterance.text
         result.append(Proposal(addressee, text, each.likely, answered, source, each.to))
     return result
-
-
-def _tells(bank: Bank, number: int) -> bool:
-    segment, row = bank.place(number)
-    table = bank.segments[segment].table
-    return table.has(row, "question asks") and not table.has(row, "asks")
