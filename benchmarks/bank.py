@@ -4,9 +4,10 @@
     python benchmarks/bank.py BANK HELD... --of 20000 --minilm FOLDER --json RECORD
 
 The answers of the logs HELD, which are not in the bank, are put into a copy of it, each with the message
-that it answered. Where its asker had begun the conversation with something else, that is asked: the same trouble in
-other words. Nothing of the bank repeats it. With `--of`, the bank is cut down to so many responses, drawn at
-random, so that others can be measured beside it: a sentence encoder that was made for this.
+that it answered. Where its asker had begun the conversation with something else, that is asked: the same
+trouble in other words. Nothing of the bank repeats it. With `--of`, the bank is cut down to so many
+responses, drawn at random, so that others can be measured beside it: a sentence encoder that was made for
+this.
 """
 
 from __future__ import annotations

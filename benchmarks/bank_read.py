@@ -1,12 +1,14 @@
 """How useful the answers of a bank are, as somebody who reads them judges.
 
-    python benchmarks/bank_read.py ask BANK DEV... --examples 200 --seed 0 --out EXAMPLES
-    python benchmarks/bank_read.py judge EXAMPLES VERDICTS --json RECORD
+    python benchmarks/bank_read.py ask BANK DEV... --half 0 --examples 450 --best 80 --out EXAMPLES
+    python benchmarks/bank_read.py ask BANK DEV... --half 1 --examples 100 --out EXAMPLES
+    python benchmarks/bank_read.py judge EXAMPLES VERDICTS EXAMPLES VERDICTS --json RECORD
 
 `ask` draws questions that start a conversation in logs outside the bank, and writes the best answer to each,
-if any, with what its probability was made of. Whoever reads EXAMPLES writes VERDICTS: a line each with `useful`,
-`off` or `harmful`, or `null` where the bank gave nothing. `judge` fits the probability to the first half of
-the examples, sets the threshold of silence there, and counts on the second half. The record has no texts.
+if any, with what its probability was made of. Whoever reads EXAMPLES writes VERDICTS: a line each with
+`useful`, `off` or `harmful`, or `null` where the bank gave nothing. `judge` fits the probability to the
+first of two such readings and finds the threshold of silence there; on the second, it counts what towhom says
+with those that it has. The record has no texts.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ from towhom.hearing.words import asks
 from towhom.live import Model
 from towhom.live.channel import Channel
 from towhom.live.following import follow_together
-from towhom.live.responding import rank
+from towhom.live.responding import LEAST, rank
 from towhom.readers import Report, find_logs
 from towhom.records import circumstances, describe_data, write_record
 from towhom.threads.talks import gather
 
-_FEATURES = ("energy", "words", "sense", "thanked")
+_FEATURES = ("energy", "words", "sense", "code")
 _SHRINK = 1.0
 """How strongly weights are pulled towards 0, where features have a spread of 1."""
 _WANTED = 0.5
@@ -50,12 +52,14 @@ def main() -> None:
     ask = commands.add_parser("ask")
     ask.add_argument("bank", type=Path)
     ask.add_argument("logs", type=Path, nargs="+")
-    ask.add_argument("--examples", type=int, default=200)
+    ask.add_argument("--half", type=int, choices=(0, 1), default=1, help="every other question")
+    ask.add_argument("--examples", type=int, default=100)
+    ask.add_argument("--best", type=int, help="only so many, those with the likeliest answers")
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--out", type=Path, required=True)
     judge = commands.add_parser("judge")
-    judge.add_argument("examples", type=Path)
-    judge.add_argument("verdicts", type=Path)
+    for name in ("fit", "fit_verdicts", "report", "report_verdicts"):
+        judge.add_argument(name, type=Path)
     judge.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.command == "ask":
@@ -70,9 +74,10 @@ def _ask(options: argparse.Namespace) -> None:
     asked = []
     share = -(-options.examples // len(options.logs))
     for path in options.logs:
-        found = list(_questions(model, path))
+        found = list(_questions(model, path))[options.half :: 2]
         asked += [(path.name, said) for said in random.sample(found, min(share, len(found)))]
     random.shuffle(asked)
+    examples = []
     with options.out.open("w", encoding="utf-8") as file, one_thread():
         head = {
             **circumstances(), "seed": options.seed, "data": describe_data(options.logs),
@@ -90,6 +95,10 @@ def _ask(options: argparse.Namespace) -> None:
                     "earlier": f"{source.opening or ''} / {source.question}", "answer": source.text,
                     "why": best.why, "likely": best.likely,
                 }  # fmt: skip
+            examples.append(example)
+        if options.best:
+            examples.sort(key=lambda each: -each.get("likely", 0.0))
+        for example in examples[: options.best]:
             file.write(json.dumps(example, ensure_ascii=False) + "\n")
 
 
@@ -110,26 +119,30 @@ def _questions(model: Model, path: Path) -> Iterator[list[Message]]:
 
 
 def _judge(options: argparse.Namespace) -> None:
-    head, *examples = (json.loads(line) for line in options.examples.read_text("utf-8").splitlines())
-    verdicts = options.verdicts.read_text("utf-8").split()
-    judged = [
-        {"where": each["where"], "verdict": verdict, **({"why": each["why"]} if "why" in each else {})}
-        for each, verdict in zip(examples, verdicts, strict=True)
-    ]
-    half = len(judged) // 2
-    weights = _fitted([each for each in judged[:half] if "why" in each])
-    for each in judged:
+    fit_head, fit = _read(options.fit, options.fit_verdicts)
+    head, report = _read(options.report, options.report_verdicts)
+    weights = _fitted([each for each in fit if "why" in each])
+    for each in fit:
         each["likely"] = round(_likely(weights, each["why"]), 4) if "why" in each else 0.0
-    least = _threshold(judged[:half])
+    least = _threshold(fit)
+    counts = {"fit_counts": _counted(fit, least), "report_counts": _counted(report, LEAST)}
     record = {
-        **circumstances(), "asked": head, "fit": weights, "least": least,
-        "first half, by which it was fitted": _counted(judged[:half], least),
-        "second half": _counted(judged[half:], least),
-        "examples": judged,
+        **circumstances(), "seed": [fit_head["seed"], head["seed"]], "data": head["data"],
+        "fit_asked": fit_head, "report_asked": head, "weights": weights, "least": least, **counts,
+        "fit": fit, "report": report,
     }  # fmt: skip
-    print(json.dumps({name: record[name] for name in (*[*record][-5:-1], "fit")}, indent=1))
+    print(json.dumps({"weights": weights, "least": least, **counts}, indent=1))
     if options.json:
         write_record(options.json, record)
+
+
+def _read(examples: Path, verdicts: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """How examples came about, and what was judged of each."""
+    head, *found = (json.loads(line) for line in examples.read_text("utf-8").splitlines())
+    return head, [
+        {"verdict": verdict, **{name: each[name] for name in ("where", "why", "likely") if name in each}}
+        for each, verdict in zip(found, verdicts.read_text("utf-8").split(), strict=True)
+    ]
 
 
 def _fitted(examples: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -165,7 +178,7 @@ def _threshold(examples: Sequence[dict[str, Any]]) -> float:
 
 def _counted(examples: Sequence[dict[str, Any]], least: float) -> dict[str, dict[str, int]]:
     """Verdicts without a threshold, and with it: what is not shown is null."""
-    shown = ["null" if each["likely"] < least else each["verdict"] for each in examples]
+    shown = ["null" if each.get("likely", 0.0) < least else each["verdict"] for each in examples]
     return {
         "everything shown": dict(Counter(each["verdict"] for each in examples)),
         "with the threshold": dict(Counter(shown)),

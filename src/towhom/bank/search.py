@@ -32,15 +32,13 @@ class Query(NamedTuple):
     """(D,) See `heads.Head.heard`."""
     pieces: NDArray[np.uint32]
     """What its words are made of, each once."""
-    weights: NDArray[np.float32]
-    """How much each of these tells."""
 
 
 class Match(NamedTuple):
     """How much what N responses answered is like something that is to be answered."""
 
     words: NDArray[np.float32]
-    """(N,) The share of what tells something that both have, from 0 to 1."""
+    """(N,) What both say, as a share of what either says; rare words count more."""
     sense: NDArray[np.float32]
     """(N,) The cosine of their vectors."""
 
@@ -52,17 +50,18 @@ def matches(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDA
         bank: Where they are.
         numbers: Which.
         query: What is to be answered.
-        piece_weights: (P,) How much pieces tell, by the last bits of their hashes; P is a power of 2.
+        piece_weights: (`PIECE_WEIGHTS`,) How much pieces tell anywhere; what is rare in the bank tells more.
     """
-    words, sense = np.zeros(len(numbers), np.float32), np.zeros(len(numbers), np.float32)
-    mine = float((query.weights**2).sum())
+    tells = piece_weights**2 * bank.rarity
+    words, sense = np.zeros((2, len(numbers)), np.float32)
+    mine = float(tells[query.pieces & np.uint32(len(tells) - 1)].sum())
     for places, rows, table in bank.at(numbers):
         pieces, offsets = table.lists("asked_pieces", rows)
         owner = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        squares = piece_weights[pieces & np.uint32(len(piece_weights) - 1)] ** 2
+        squares = tells[pieces & np.uint32(len(tells) - 1)]
         theirs = np.bincount(owner, squares, len(rows))
         both = np.bincount(owner, squares * np.isin(pieces, query.pieces), len(rows))
-        words[places] = both / np.maximum(np.maximum(theirs, mine), 1.0)
+        words[places] = both / np.sqrt(np.maximum(theirs, 0.5) * max(mine, 0.5))
         vectors = np.asarray(table[ASKED])[rows].astype(np.float32)
         sense[places] = (vectors @ query.vector) * table["asked_scale"][rows]
     return Match(words, sense)

@@ -31,6 +31,7 @@ from towhom.corpus.columns import open_column
 from towhom.documents import read_json
 from towhom.errors import BankError
 from towhom.hearing.words import normalized
+from towhom.text.pieces import PIECE_WEIGHTS
 
 FORMAT, VERSION = "towhom-bank", 2
 MANIFEST, WORDS, INDEX = "manifest.json", "words.sqlite", "vectors.faiss"
@@ -46,6 +47,11 @@ _DAMAGED = (
     MemoryError,
 )
 """What comes of reading damaged columns."""
+_FEW = 1000
+"""Responses by which nobody can tell yet what is rare."""
+_SLIPS = 10.0
+"""What is rarer than this is as likely a slip of the keys as something that tells much."""
+_BLOCK = 1 << 22
 _LINK_FIELD = re.compile(r"\{(\w+)\}")
 LINK_FIELDS = ("id", "line", "document", "channel", "year", "month", "day")
 """What a template of links may have in braces."""
@@ -182,6 +188,20 @@ class Bank:
             if len(segment.table) != rows:
                 raise BankError(f"{segment.folder}: {len(segment.table)} responses, the manifest says {rows}")
         return segments
+
+    @cached_property
+    def rarity(self) -> NDArray[np.float32]:
+        """(`PIECE_WEIGHTS`,) How rare pieces are in what was asked, up to 1, by the ends of their hashes."""
+        counts = np.zeros(PIECE_WEIGHTS, np.int64)
+        for segment in self.segments:
+            pieces = segment.table["asked_pieces"]
+            for start in range(0, len(pieces), _BLOCK):
+                some = pieces[start : start + _BLOCK] & np.uint32(PIECE_WEIGHTS - 1)
+                counts += np.bincount(some, minlength=PIECE_WEIGHTS)
+        most = len(self) + _FEW
+        rarity: NDArray[np.float32] = np.log(most / (counts + _SLIPS)).clip(0.0).astype(np.float32)
+        rarity /= np.float32(np.log(most / _SLIPS))
+        return rarity
 
     def key_of(self, speaker: str) -> int:
         """What stands for somebody in the columns of this bank."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 FOUND, WEIGHED = 300, 120
 """Responses that are found, and those of them that are weighed by the whole model."""
-LEAST = 0.2
+LEAST = 0.25
 """How likely a response must be of use to be proposed."""
 _QUERIES = 3
 """Conversations in which responses are looked for, and"""
@@ -33,21 +34,33 @@ _WORTH = 0.1
 """how likely one must be, as a share of the likeliest, to be among them."""
 _LINES = 4
 """Messages of one speaker that are taken for one question."""
+_CODE = ("```", "[code]")
+"""What stands around a block of code, or in its place."""
+_TELLING = 3
+"""Words that tell something, of a message that is more than a greeting."""
 
 
 class _Fit(NamedTuple):
-    """What makes a response likely to be of use: fitted to examples that were read, see `docs/bank.md`."""
+    """What makes a response likely to be of use.
 
-    base: float = -4.2
-    energy: float = 0.26
-    words: float = 4.8
-    sense: float = 0.0
-    thanked: float = 0.0
+    The first five are fitted to examples that were read (benchmarks/results/bank-judged.json), the others are
+    guesses: there were too few of them. The more responses there are, the more are like a question by chance.
+    """
+
+    base: float = -10.7
+    energy: float = 0.23
+    words: float = 5.2
+    sense: float = 7.15
+    code: float = -1.95
+    size: float = -0.25
+    thanked: float = 0.3
     asks: float = -1.0
     no_help: float = -1.0
 
 
 _FIT = _Fit()
+_READ_OF = 325_755
+"""Responses of the bank that the examples were read of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +124,8 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: b
         model: That of the room, and of the bank.
         responder: Who speaks next, as an identifier.
         bank: Where to look.
-        whole: Whether all that was said is one question; then only what answered one is wanted, and neither
-            asks back nor sends people away.
+        whole: Whether all that was said is one question; then only answers to whoever had begun a
+            conversation with one are wanted, which neither ask back nor send people away.
     """
     bank.require_model(model.fingerprint)
     people = leads(channel.turns, responder)
@@ -140,9 +153,16 @@ class _Looks(NamedTuple):
     """(N, Q) See there."""
     flags: NDArray[np.int64]
     """(N,) See `tables.FLAGS`."""
+    first: NDArray[np.bool_]
+    """(N,) Whether what was answered, or what its asker said before, began a conversation."""
+    code: NDArray[np.float32]
+    """(Q,) Whether a question has a block of code, so that its words are not all of it."""
+    size: float
+    """Of the bank, as a logarithm."""
 
     def at(self, places: NDArray[np.int64]) -> _Looks:
-        return _Looks(self.words[places], self.sense[places], self.flags[places])
+        words, sense, flags, first, code, size = self
+        return _Looks(words[places], sense[places], flags[places], first[places], code, size)
 
     def flag(self, name: str) -> NDArray[np.float64]:
         return (self.flags >> FLAGS.index(name) & 1).astype(np.float64)
@@ -151,7 +171,8 @@ class _Looks(NamedTuple):
         """What counts of each, if it answers the question with a number."""
         rows = np.arange(len(which))
         return {
-            "words": self.words[rows, which], "sense": self.sense[rows, which],
+            "words": self.words[rows, which], "sense": self.sense[rows, which], "code": self.code[which],
+            "size": np.full(len(which), self.size),
             "thanked": self.flag("thanked"), "asks": self.flag("asks"), "no_help": self.flag("no help"),
         }  # fmt: skip
 
@@ -161,11 +182,10 @@ class _Looks(NamedTuple):
         Args:
             tells: Whether only those are that answered a question, and help.
         """
-        wanted = (
-            (self.flag("question asks") > self.flag("asks")) & (self.flag("no help") == 0)
-            if tells
-            else np.ones(len(self.flags), bool)
-        )
+        wanted = np.ones(len(self.flags), bool)
+        if tells:
+            asked = self.flag("question asks") > self.flag("asks")
+            wanted = asked & (self.flag("no help") == 0) & self.first
         scores = np.max(
             [_score(self.known(np.full(len(self.flags), q))) for q in range(self.words.shape[1])], 0
         )
@@ -177,12 +197,14 @@ class _Looks(NamedTuple):
 def _looked_at(bank: Bank, numbers: Sequence[int], queries: Sequence[Query], channel: Channel) -> _Looks:
     weights = channel.ear.lexicon.piece_weights
     found = [matches(bank, numbers, query, weights) for query in queries]
-    flags = np.zeros(len(numbers), np.int64)
+    flags, first = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), bool)
     for places, rows, table in bank.at(numbers):
         flags[places] = table["flags"][rows]
-    return _Looks(
-        np.stack([each.words for each in found], 1), np.stack([each.sense for each in found], 1), flags
-    )
+        opening = table["opening.offsets"]
+        first[places] = (table["asked"][rows] == table["thread"][rows]) | (opening[rows + 1] > opening[rows])
+    words, sense = (np.stack(parts, 1) for parts in zip(*found, strict=True))
+    code = np.array([any(mark in query.text for mark in _CODE) for query in queries], np.float32)
+    return _Looks(words, sense, flags, first, code, log(len(bank) / _READ_OF))
 
 
 def _score(known: dict[str, NDArray[np.floating[Any]]]) -> NDArray[np.float64]:
@@ -246,12 +268,12 @@ def questions(
         if len(chosen) == _QUERIES or energies[column] < energies[likely[0]] + np.log(_WORTH):
             break
         if not any(column in each for each in chosen):
-            chosen.append(frozenset(others) if whole else _on_end(turns, column))
+            chosen.append(_telling(turns, others) if whole else _on_end(turns, column))
     asked = [[turns[column].utterance for column in sorted(each, reverse=True)] for each in chosen]
     tokens = [np.concatenate([each.tokens for each in said]) for said in asked]
     vectors = model.head.heard(model.mind.read([Utterance("", "", tokens=each) for each in tokens]).state)
     return [
-        Asked(_query(said, vector, channel.ear.lexicon.piece_weights), columns)
+        Asked(_query(said, vector), columns)
         for said, vector, columns in zip(asked, vectors, chosen, strict=True)
     ]
 
@@ -271,11 +293,15 @@ def _on_end(turns: Sequence[Turn], column: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _query(said: Sequence[Utterance], vector: NDArray[np.float32], weights: NDArray[np.float32]) -> Query:
+def _telling(turns: Sequence[Turn], columns: Sequence[int]) -> frozenset[int]:
+    """Those of some messages that tell something, if any does: a greeting is no question."""
+    found = frozenset(column for column in columns if turns[column].utterance.telling >= _TELLING)
+    return found or frozenset(columns)
+
+
+def _query(said: Sequence[Utterance], vector: NDArray[np.float32]) -> Query:
     pieces = np.unique(np.concatenate([each.pieces for each in said]))
-    return Query(
-        " ".join(each.text for each in said), vector, pieces, weights[pieces & np.uint32(len(weights) - 1)]
-    )
+    return Query(" ".join(each.text for each in said), vector, pieces)
 
 
 def weigh(channel: Channel, bank: Bank, numbers: Sequence[int], neutral: Utterance) -> NDArray[np.float32]:
