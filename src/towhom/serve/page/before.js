@@ -33,7 +33,7 @@ export class Before {
       const { asked, key, place } = this._waiting.shift();
       if (!this._found.has(key)) {
         try {
-          const { responses } = await request("/v1/answered", { body: { question: asked, top: TOP } });
+          const { responses } = await request("v1/answered", { body: { question: asked, top: TOP } });
           this._found.set(key, responses);
         } catch (error) {
           // Without a bank there is nothing to show, and nothing to complain about.
