@@ -28,7 +28,7 @@ from towhom.bank.phrases import Phrases
 from towhom.bank.slots import shown
 from towhom.bank.tables import FIXED, LISTS, NO_TIME, SCALES, TEXTS, Table
 from towhom.corpus.columns import open_column
-from towhom.documents import read_json
+from towhom.documents import read_described
 from towhom.errors import BankError
 from towhom.hearing.words import normalized
 from towhom.text.pieces import PIECE_WEIGHTS
@@ -315,20 +315,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not folder.exists():
         raise BankError(f"{folder}: there is no such bank; make one with: towhom bank build {folder} LOG")
-    if not path.is_file():
-        raise BankError(f"{folder}: this is no response bank: it has no {MANIFEST}")
-    try:
-        manifest = read_json(path)
-    except (OSError, ValueError) as error:
-        raise BankError(f"{path}: the manifest cannot be read ({error})") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise BankError(f"{folder}: this is no response bank: its {MANIFEST} is of something else")
-    if manifest.get("version") != VERSION:
-        raise BankError(
-            f"{folder}: the bank has format version {manifest.get('version')}, this towhom reads version "
-            f"{VERSION}; build it anew"
-        )
-    return manifest
+    return read_described(
+        path, (FORMAT, VERSION), what="response bank", again="build it anew", error=BankError
+    )
 
 
 def key_of(speaker: str, salt: str) -> int:

@@ -57,11 +57,14 @@ from towhom.hearing.words import asks, normalized, words
 from towhom.live.channel import CHUNK, Channel, Line, Turn
 from towhom.live.following import follow_together
 from towhom.live.model import Model, load_live
+from towhom.parts import prepare_parts
 from towhom.readers import Document, Report, find_logs
 
 _PART = 20_000
 """Lines of a part, which is written when it is done, and not done again."""
-_SETTINGS = "settings.json"
+_OTHERS = {
+    "sources": "other logs", "rules": "other rules", "model": "another model", "strict": "another --strict",
+}  # fmt: skip
 _TUNED_BY = 256
 """Questions by which an index is tuned."""
 _LONGEST = 1001
@@ -151,7 +154,8 @@ def build_bank(
     described = _described(sources, loaded, rules, format, report)
     salt = hashlib.blake2b(json.dumps(described).encode(), digest_size=16).hexdigest()
     parts = folder.with_name(f"{folder.name}.parts")
-    _prepare(parts, {**described, "salt": salt}, replace=replace_old)
+    settings = {**described, "salt": salt}
+    prepare_parts(parts, settings, others=_OTHERS, replace=replace_old, error=BankError)
     found = _run(parts, sources, model, rules, salt, format, report, workers, progress)
     building = parts / "bank"
     shutil.rmtree(building, ignore_errors=True)
@@ -195,7 +199,8 @@ def add_to_bank(
     if again:
         raise BankError(f"{folder}: was made of {again[0]} already; give logs that are new")
     parts = folder.with_name(f"{folder.name}.parts")
-    _prepare(parts, {**described, "salt": bank.salt}, replace=restart)
+    settings = {**described, "salt": bank.salt}
+    prepare_parts(parts, settings, others=_OTHERS, replace=restart, error=BankError)
     found = _run(parts, sources, model, rules, bank.salt, format, report, workers, progress)
     keys = [text_keys(piece) for segment in bank.segments for piece in segment.table.pieces()]
     manifest = dict(bank.manifest)
@@ -285,26 +290,6 @@ def _described(
     }
 
 
-def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
-    """Make sure that the parts that are there are of the same run."""
-    problem = None
-    try:
-        if read_json(parts / _SETTINGS) != wanted:
-            problem = "holds parts of a run with other logs, rules or another model"
-    except FileNotFoundError:
-        if parts.exists() and any(parts.glob("[0-9]*")):
-            problem = f"holds parts, and no {_SETTINGS} that says of which run"
-    except (OSError, ValueError) as error:
-        problem = f"{_SETTINGS} cannot be read ({error}), so nobody knows of which run the parts are"
-    if problem and not replace:
-        raise BankError(f"{parts}: {problem}; --force starts anew")
-    if problem:
-        shutil.rmtree(parts)
-    if not (parts / _SETTINGS).exists():
-        with atomic_file(parts / _SETTINGS, "w") as file:
-            json.dump(wanted, file)
-
-
 # -- parts
 
 
@@ -384,12 +369,8 @@ def _tasks(parts: Path, sources: Sequence[str | Path], format: str | None, repor
 
     for source in map(Path, sources):
         if is_corpus(source):
-            starts = Corpus(source).documents.messages.tolist()
-            first = 0
-            for last in range(1, len(starts)):
-                if starts[last] - starts[first] >= _PART or last == len(starts) - 1:
-                    yield _Task(path(), (), source, first, last)
-                    first = last
+            for first, last in Corpus(source).ranges(_PART):
+                yield _Task(path(), (), source, first, last)
             continue
         for log in find_logs(source, format=format, report=report):
             with closing(log.documents(report)) as documents:
