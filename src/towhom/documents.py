@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from towhom.errors import TowhomError
+from towhom.version import __version__
+
 
 def parse_json(text: str | bytes) -> Any:
     """What a text in JSON says.
@@ -36,6 +39,39 @@ def read_toml(path: Path) -> dict[str, Any]:
         ValueError: It is no TOML in UTF-8, or nested too deeply.
     """
     found: dict[str, Any] = _parsed(tomllib.loads, path.read_text("utf-8"))
+    return found
+
+
+def read_described(
+    path: Path, wanted: tuple[str, int], *, what: str, again: str | None, error: type[TowhomError]
+) -> dict[str, Any]:
+    """The file in JSON that says what a folder is: its format and the version of that.
+
+    Args:
+        path: The file.
+        wanted: The format and the version.
+        what: What the folder should be, in error messages.
+        again: What to do with a folder of another version.
+        error: What is raised.
+
+    Raises:
+        TowhomError: The folder is something else, of another version, or damaged; it is of the type `error`.
+    """
+    folder, name = path.parent, {"config": "configuration"}.get(path.stem, path.stem)
+    try:
+        found = read_json(path)
+    except FileNotFoundError:
+        raise error(f"{folder}: this is no {what}: it has no {path.name}") from None
+    except (OSError, ValueError) as problem:
+        raise error(f"{path}: cannot be read ({problem})") from problem
+    format, version = wanted
+    if not isinstance(found, dict) or found.get("format") != format:
+        raise error(f"{path}: this is not the {name} of a {what}")
+    if found.get("version") != version:
+        raise error(
+            f"{folder}: the {what} has format version {found.get('version')}, this towhom ({__version__}) "
+            f"reads version {version}{f'; {again}' if again else ''}"
+        )
     return found
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from towhom.documents import read_json
+from towhom.documents import read_described, read_json
 from towhom.errors import ModelFormatError
 from towhom.files import atomic_folder
 from towhom.hearing.words import TOKENIZER
@@ -86,14 +86,9 @@ def read_config(folder: Path, format: str, version: int, *, kind: str) -> dict[s
     missing = [name for name in (CONFIG, WEIGHTS, WORDS) if not (folder / name).is_file()]
     if missing:
         raise ModelFormatError(f"{folder}: this is no model: it has no {', no '.join(missing)}")
-    config = _read(folder / CONFIG)
-    if not isinstance(config, dict) or config.get("format") != format:
-        raise ModelFormatError(f"{folder / CONFIG}: this is not the configuration of a {kind} model")
-    if config.get("version") != version:
-        raise ModelFormatError(
-            f"{folder}: the model has format version {config.get('version')}, this towhom ({__version__}) "
-            f"reads version {version}"
-        )
+    config = read_described(
+        folder / CONFIG, (format, version), what=f"{kind} model", again=None, error=ModelFormatError
+    )
     if config.get("tokenizer") != TOKENIZER:
         raise ModelFormatError(
             f"{folder}: the model reads the words of the tokenizer {config.get('tokenizer')}, this towhom "

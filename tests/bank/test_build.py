@@ -107,6 +107,35 @@ class TestWhatIsKept:
         build_bank(tmp_path / "b", [log])
         assert texts(Bank(tmp_path / "b")) == ["heat the nozzle and pull it out cold"]
 
+    def test_what_a_conversation_began_with_and_thanks(self, small_bank: Callable[..., Bank]) -> None:
+        bank = small_bank(
+            "[10:00] <zorabel> my scanner makes a grinding noise since the move",
+            "[10:00] <zorabel> it is a flatbed from a flea market",
+            "[10:01] <quentyn> zorabel: is the transport lock of the scanner still on?",
+            "[10:02] <zorabel> quentyn: where would I find that lock?",
+            "[10:03] <quentyn> zorabel: it is a slider on the bottom, next to the power socket",
+            "[10:06] <zorabel> quentyn: that was it, thank you so much",
+        )
+        found = {each.text.split(",")[0]: each for each in map(bank.__getitem__, range(len(bank)))}
+        lock = found["it is a slider on the bottom"]
+        assert lock.question == "where would I find that lock?"
+        assert lock.opening == (
+            "my scanner makes a grinding noise since the move it is a flatbed from a flea market"
+        )
+        assert lock.thanked
+        assert not found["is the transport lock of the scanner still on?"].thanked
+
+    def test_what_a_conversation_began_with_may_be_kept_out(self, small_bank: Callable[..., Bank]) -> None:
+        lines = (
+            "[10:00] <zorabel> my scanner makes a grinding noise since the move",
+            "[10:01] <quentyn> zorabel: is the transport lock of the scanner still on?",
+            "[10:02] <zorabel> quentyn: where would I find that lock?",
+            "[10:03] <quentyn> zorabel: it is a slider on the bottom, next to the power socket",
+        )
+        assert "it is a slider" in " ".join(texts(small_bank(*lines)))
+        without = small_bank(*lines, name="without", rules=Rules(pattern="grinding"))
+        assert "it is a slider" not in " ".join(texts(without))
+
     def test_any_script(self, tmp_path: Path) -> None:
         log = tmp_path / "room.jsonl"
         log.write_text(

@@ -37,11 +37,27 @@ def test_respond_and_what_was_forgotten(start: Start, bank_folder: Path) -> None
     assert client.post("/v1/channels/none/respond", json={"responder": "pia"}).status_code == 404
 
 
+def test_answered_before(start: Start, bank_folder: Path) -> None:  # noqa: F811
+    client = start("--bank", str(bank_folder)).client
+
+    def answered(**body: object) -> httpx.Response:
+        return client.post("/v1/answered", json=body)
+
+    best = answered(question=["hello, can somebody help me?", ASKED]).json()["responses"][0]
+    assert best["response"].startswith("E18 means")
+    assert best["source"]["question"].startswith("my washing machine")
+    assert answered(question=["who won the chess tournament in Reykjavik?"]).json() == {"responses": []}
+    assert answered(question=[""]).json() == {"responses": []}
+    assert answered(question=[]).status_code == 422
+    assert answered(question=["a"] * 11).status_code == 422
+    assert answered(question=["a" * 1_000_000]).json()["error"]["code"] == "text-too-long"
+
+
 def test_a_server_without_a_bank(start: Start) -> None:  # noqa: F811
     client = start().client
     client.post(f"{CHANNEL}/messages", json={"message": {"speaker": "kurt", "text": ASKED}})
-    found = ask(client)
-    assert (found.status_code, found.json()["error"]["code"]) == (404, "no-bank")
+    for found in (ask(client), client.post("/v1/answered", json={"question": [ASKED]})):
+        assert (found.status_code, found.json()["error"]["code"]) == (404, "no-bank")
 
 
 def test_a_server_does_not_begin_with_a_bad_bank(tmp_path: Path, bank_folder: Path) -> None:

@@ -152,20 +152,20 @@ class TestErrors:
     @pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe"])
     def test_broken_manifest(self, corpus: Corpus, content: bytes) -> None:
         (corpus.folder / "manifest.json").write_bytes(content)
-        with pytest.raises(CorpusError, match=r"manifest\.json: the manifest cannot be read"):
+        with pytest.raises(CorpusError, match=r"manifest\.json: cannot be read"):
             Corpus(corpus.folder)
 
     @pytest.mark.parametrize("content", ["[]", "{}", '{"format": "something else", "version": 1}', "null"])
     def test_the_manifest_of_something_else(self, corpus: Corpus, content: str) -> None:
         (corpus.folder / "manifest.json").write_text(content)
-        with pytest.raises(CorpusError, match="this is not the manifest of a towhom corpus"):
+        with pytest.raises(CorpusError, match="this is not the manifest of a corpus"):
             Corpus(corpus.folder)
 
     def test_newer_version(self, corpus: Corpus) -> None:
         manifest = json.loads((corpus.folder / "manifest.json").read_text())
         (corpus.folder / "manifest.json").write_text(json.dumps({**manifest, "version": 99}))
         with pytest.raises(
-            CorpusError, match=f"format version 99, this towhom reads version {store.VERSION}"
+            CorpusError, match=f"format version 99, this towhom .* reads version {store.VERSION}"
         ):
             Corpus(corpus.folder)
 

@@ -1,8 +1,8 @@
 """An index for banks of a million responses and more: nearest vectors without a look at all (faiss).
 
-Vectors are put into cells of like ones, in 8 bits; a query looks into the cells that are nearest to it. How
-many those are is found when the index is made: as many as it takes to find `RECALL` of what exact search
-finds. The index is mapped into memory.
+Vectors are put into cells of like ones, in 4 bits for every two numbers; a query looks into the cells that
+are nearest to it, and compares the `_LOOKED_AT` best once more, exactly. How many cells that takes is found
+when the index is made: as many as it takes to find `RECALL` of what exact search finds.
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ RECALL = 0.985
 others, it is a little less."""
 _NEAREST = 300
 """Of so many."""
-_CELLS = 4.0
+_LOOKED_AT = 4000
+"""Responses that are compared exactly."""
+_CELLS = 2.0
 """Times the square root of the number of responses."""
 _PER_CELL = 40
 """Responses of which a cell is learned."""
+_FEWEST = 1024
+"""Vectors of which codes can be learned; where there are fewer, they count several times."""
 _BLOCK = 1 << 15
 
 
@@ -80,22 +84,32 @@ def nearest_in(
     faiss = _faiss()
     path = segment.folder / INDEX
     index = _opened(path, path.stat().st_mtime_ns)
-    parameters = faiss.SearchParametersIVF(nprobe=segment.probes)
-    scores, rows = index.search(vector[None], min(limit, len(segment.table)), params=parameters)
-    there = rows[0] >= 0
-    return rows[0][there].astype(np.int64), scores[0][there]
+    (rows,) = _looked_up(faiss, index, vector[None], segment.probes, len(segment.table))
+    rows = rows[rows >= 0]
+    scores = _vectors(segment, rows) @ vector
+    best = np.argpartition(-scores, limit - 1)[:limit] if len(rows) > limit else slice(None)
+    return rows[best], scores[best]
+
+
+def _looked_up(
+    faiss: Any, index: Any, queries: NDArray[np.float32], probes: int, count: int
+) -> NDArray[np.int64]:
+    """(Q, K) Rows that are worth comparing exactly; -1 where there are no more."""
+    parameters = faiss.SearchParametersIVF(nprobe=probes)
+    _, rows = index.search(np.ascontiguousarray(queries), min(_LOOKED_AT, count), params=parameters)
+    found: NDArray[np.int64] = rows
+    return found
 
 
 def _trained(faiss: Any, segment: Segment) -> Any:
     count, width = segment.table[VECTORS].shape
     cells = max(1, min(int(_CELLS * sqrt(count)), count // _PER_CELL))
     coarse = faiss.IndexFlatIP(width)
-    index = faiss.IndexIVFScalarQuantizer(
-        coarse, width, cells, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    )
+    index = faiss.IndexIVFPQFastScan(coarse, width, cells, width // 2, 4, faiss.METRIC_INNER_PRODUCT)
+    index.by_residual = False
     rows = np.random.default_rng(0).choice(count, min(count, cells * _PER_CELL), replace=False)
     rows.sort()
-    index.train(_vectors(segment, rows))
+    index.train(_vectors(segment, np.resize(rows, max(len(rows), _FEWEST))))
     for block in _blocks(segment):
         index.add(block)
     return index
@@ -120,8 +134,8 @@ def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[
     exact = np.argpartition(-scores, limit - 1, axis=0)[:limit].T
     probes = 1
     while True:
-        parameters = faiss.SearchParametersIVF(nprobe=probes)
-        _, found = index.search(np.ascontiguousarray(queries), limit, params=parameters)
+        # What is exact among those that are looked at again is found, for sure.
+        found = _looked_up(faiss, index, queries, probes, len(segment.table))
         recall = (
             float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(exact, found, strict=True)])) / limit
         )
@@ -135,7 +149,7 @@ def _opened(path: Path, time: int) -> Any:
     """An index; `time` tells one from another that was at its place before."""
     faiss = _faiss()
     try:
-        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY)
+        return faiss.read_index(str(path))
     except RuntimeError as error:
         raise BankError(f"{path}: the index cannot be read; make it anew with: towhom bank index") from error
 

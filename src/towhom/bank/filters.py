@@ -26,6 +26,21 @@ _MOMENT = regex.compile(
     r"|a lot|so much|very much|for (?:that|the help|your help|all)|then|now|all|there|it worked|that worked)"
     r"\b\W*)+$"
 )
+_THANKS = regex.compile(
+    r"\b(?:thanks?|thx|thanx|tnx|cheers|thank (?:you|u)"
+    r"|(?:it|that|this) (?:did|does|fixed|fixes|worked|works|solved)"
+    r"|works? now|working now|got it working|solved|perfect|awesome|brilliant|you rock|lifesaver)\b"
+)
+_NO_THANKS = regex.compile(
+    r"\bno,? thanks?\b|\b(?:thanks?|thank you),? (?:anyway|though|but)\b"
+    r"|\b(?:not|n't|didnt|doesnt|dont|never)\b"
+)
+_NO_HELP = regex.compile(
+    r"\b(?:google (?:it|for it|that|is your friend)|just google|use google|try google|lmgtfy|rtfm|stfw"
+    r"|ask in #|wrong channel|off[- ]?topic|(?:i )?(?:do not|don'?t|dunno) know|no (?:idea|clue)|not sure"
+    r"|be patient|patience|anyone else|someone else|just ask|ask your question|don'?t ask to ask"
+    r"|beats me|what do you mean|please repeat|pastebin|paste ?bin|try /join)\b"
+)
 
 
 class Left(StrEnum):
@@ -73,3 +88,22 @@ def reason_to_leave(utterance: Utterance, text: str) -> Left | None:
     if utterance.telling < _TELLING or _MOMENT.match(normalized(text)):
         return Left.MOMENT
     return None
+
+
+def thanks(text: str) -> bool:
+    """Whether somebody says that an answer has helped.
+
+    >>> thanks("that worked, thank you"), thanks("thanks but it did not help")
+    (True, False)
+    """
+    plain = normalized(text)
+    return _THANKS.search(plain) is not None and _NO_THANKS.search(plain) is None
+
+
+def is_no_help(text: str) -> bool:
+    """Whether an answer sends people away, or says that its speaker does not know.
+
+    >>> is_no_help("just google it"), is_no_help("mount it with the cifs type")
+    (True, False)
+    """
+    return _NO_HELP.search(normalized(text)) is not None

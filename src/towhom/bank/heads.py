@@ -1,4 +1,4 @@
-"""The inner product by which responses are found: of what is answered with a response.
+"""The inner product by which responses are found: of what is answered with a response and what that answered.
 
 It begins as a part of Crosstalk's energy, how well a response fits as an answer: one of the pairs of
 projections of `towhom.crosstalk.words`. For the model that comes with towhom, the two projections were then
@@ -24,6 +24,8 @@ _ANSWERS = 0
 """The pair of projections for how an answer goes with what it answers."""
 _TRAINED_FOR = "c4a6e36e876f88a8c7cb8bca259724f4e1bd978555c5bd6d381bc15a6c8ce424"
 """The fingerprint of the model whose projections were trained; others have their own."""
+ASKED = 0.5
+"""How much it counts that a response answered something alike, beside how well it fits as an answer."""
 
 
 class Head(NamedTuple):
@@ -41,6 +43,15 @@ class Head(NamedTuple):
     def heard(self, state: Array) -> Array:
         """(N, D) Messages as something that is answered, of length 1."""
         return _unit(state @ self.heard_w + self.heard_b)
+
+    @staticmethod
+    def found_by(answers: Array, asked: Array) -> Array:
+        """(N, D) What responses are searched by, given themselves and what they answered.
+
+        Its product with something that is to be answered is a sum: how well the response answers it, and how
+        much it is like what was answered.
+        """
+        return answers + np.float32(ASKED) * asked
 
 
 def head_of(weights: dict[str, Array], fingerprint: str) -> Head:

@@ -1,14 +1,14 @@
 """Responses by rare words: error messages, names of packages, numbers; an inverted index in SQLite (FTS5).
 
-Words that are in many responses tell little and are left out of queries, so that a query stays fast however
-large the bank is.
+Words that are in many responses tell little and are left out of queries, and a query looks at the rarest of
+its words until those have been said `_LOOKED_AT` times, so that it stays fast however large the bank is.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,7 +17,8 @@ import regex
 from towhom.errors import BankError
 from towhom.hearing.words import words
 
-_COLUMNS = ("question", "response")
+PHRASES = ("question", "opening", "response")
+"""The texts that are searched."""
 _CATEGORIES = "L* N* Co M*"
 _TERM = regex.compile(r"[\p{L}\p{N}\p{M}]+")
 _CHUNK = regex.compile(r"[^\s,;!?()\"<>|]+")
@@ -25,6 +26,8 @@ _TERMS = 8
 """Of a query: the rarest of its words."""
 _COMMON, _FEW = 0.02, 50
 """Words in a larger share of the responses tell nothing, unless those are few."""
+_LOOKED_AT = 12_000
+"""Places of words that a query looks at."""
 _LONGEST = 64
 """Characters of a word that is looked for."""
 _AT_ONCE = 500
@@ -40,12 +43,12 @@ def terms_of(text: str) -> list[str]:
     return [term for word in words(text) for term in _TERM.findall(word) if len(term) <= _LONGEST]
 
 
-def write_phrases(path: Path, rows: Iterable[tuple[int, str, str]]) -> None:
+def write_phrases(path: Path, rows: Iterable[tuple[int, str, str, str]]) -> None:
     """Make the index of some responses; the same ones give the same bytes.
 
     Args:
         path: The file, which is not there yet.
-        rows: Of each response its row, what it answered, and what it says.
+        rows: Of each response its row, and its `PHRASES`.
 
     Raises:
         BankError: This Python's SQLite has no full-text search.
@@ -55,7 +58,7 @@ def write_phrases(path: Path, rows: Iterable[tuple[int, str, str]]) -> None:
         base.execute("PRAGMA synchronous = OFF")
         try:
             base.execute(
-                f"CREATE VIRTUAL TABLE words USING fts5({', '.join(_COLUMNS)}, content='', "
+                f"CREATE VIRTUAL TABLE words USING fts5({', '.join(PHRASES)}, content='', "
                 f"tokenize=\"unicode61 remove_diacritics 0 categories '{_CATEGORIES}'\")"
             )
         except sqlite3.OperationalError as error:
@@ -65,10 +68,16 @@ def write_phrases(path: Path, rows: Iterable[tuple[int, str, str]]) -> None:
         base.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'row')")
         base.execute("BEGIN")
         base.executemany(
-            "INSERT INTO words (rowid, question, response) VALUES (?, ?, ?)",
-            ((row, " ".join(terms_of(asked)), " ".join(terms_of(said))) for row, asked, said in rows),
+            f"INSERT INTO words (rowid, {', '.join(PHRASES)}) VALUES (?, ?, ?, ?)",  # noqa: S608
+            ((row, *(" ".join(terms_of(text)) for text in texts)) for row, *texts in rows),
         )
         base.execute("INSERT INTO words (words) VALUES ('optimize')")
+        # Counted once: to count how many have a frequent word takes longer than a query.
+        base.execute("CREATE TABLE counts (term TEXT PRIMARY KEY, responses INTEGER) WITHOUT ROWID")
+        base.execute(
+            "INSERT INTO counts SELECT term, doc FROM vocabulary WHERE doc > ? ORDER BY term", (_FEW,)
+        )
+        base.execute("INSERT INTO counts SELECT '', count(*) FROM words_docsize")
         base.execute("COMMIT")
         base.execute("VACUUM")
 
@@ -82,32 +91,40 @@ class Phrases:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._idle: list[sqlite3.Connection] = []
+
+    def __del__(self) -> None:
+        for base in self._idle:
+            base.close()
 
     def search(
-        self, text: str, limit: int, *, weights: tuple[float, float] = (1.0, 1.0), rare: bool = True
+        self,
+        text: str,
+        limit: int,
+        *,
+        weights: tuple[float, float, float] = (1.0, 1.0, 1.0),
+        rare: bool = True,
     ) -> list[tuple[float, int]]:
         """Rows of the responses that have rare words of a text, each with its score, the best first.
 
         Args:
             text: What is asked.
             limit: How many at most.
-            weights: Of words in what was asked before, and of words in the response; where one is 0, those
-                are not looked at.
+            weights: Of words in each of `PHRASES`; where one is 0, those are not looked at.
             rare: Whether only the rarest words count; all of them take time in proportion to the bank.
 
         Raises:
             BankError: The index is damaged.
         """
-        uri = f"file:{quote(str(self._path.resolve()))}?mode=ro&immutable=1"
         try:
-            with closing(sqlite3.connect(uri, uri=True)) as base:  # one a search: threads may not share one
+            with self._opened() as base:
                 every = [f'"{term}"' for term in dict.fromkeys(terms_of(text))]
                 query = " OR ".join(_rarest(base, text) if rare else every)
-                columns = " ".join(name for name, each in zip(_COLUMNS, weights, strict=True) if each)
+                columns = " ".join(name for name, each in zip(PHRASES, weights, strict=True) if each)
                 if not query or not columns:
                     return []
                 found = base.execute(
-                    "SELECT bm25(words, ?, ?) AS score, rowid FROM words WHERE words MATCH ? "
+                    "SELECT bm25(words, ?, ?, ?) AS score, rowid FROM words WHERE words MATCH ? "
                     "ORDER BY score, rowid LIMIT ?",
                     (*weights, f"{{{columns}}} : ({query})", limit),
                 )
@@ -117,28 +134,45 @@ class Phrases:
                 f"{self._path}: the index of words cannot be read ({error}); build the bank anew"
             ) from error
 
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """The index, for one search at a time; what a search has read stays in memory for the next."""
+        try:
+            base = self._idle.pop()
+        except IndexError:
+            uri = f"file:{quote(str(self._path.resolve()))}?mode=ro&immutable=1"
+            base = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        yield base
+        self._idle.append(base)
+
 
 def _rarest(base: sqlite3.Connection, text: str) -> list[str]:
-    """The rarest words of a text that are in the index at all, and what belongs together, quoted."""
-    counts = _counts(base, dict.fromkeys(terms_of(text)))
-    (total,) = base.execute("SELECT count(*) FROM words_docsize").fetchone()
-    most = max(_COMMON * total, _FEW)
-    rare = sorted((count, term) for term, count in counts.items() if count <= most)
-    chosen = [f'"{term}"' for _, term in rare[:_TERMS]]
-    known = {term for _, term in rare[:_TERMS]}
+    """The rarest words of a text, and what belongs together, quoted."""
+    terms = list(dict.fromkeys(terms_of(text)))
+    counts = _counts(base, ["", *terms])
+    most = max(_COMMON * counts.pop("", 0), _FEW)
+    chosen: list[str] = []
+    looked_at = 0
+    for count, term in sorted((counts.get(term, 1), term) for term in terms)[:_TERMS]:
+        looked_at += count
+        if count > most or (chosen and looked_at > _LOOKED_AT):
+            break
+        chosen.append(term)
+    known = set(chosen)
+    together = []
     for chunk in _CHUNK.findall(text):
         parts = _TERM.findall(chunk.lower())  # /etc/fstab, libc6-dev, 0x80070057: all of it counts more
-        if len(parts) > 1 and not known.isdisjoint(parts) and len(chosen) < 2 * _TERMS:
-            chosen.append(f'"{" ".join(parts)}"')
-    return chosen
+        if len(parts) > 1 and not known.isdisjoint(parts):
+            together.append(" ".join(parts))
+    return [f'"{each}"' for each in (*chosen, *together[:_TERMS])]
 
 
-def _counts(base: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
-    """How many responses have each word, of those that are in the index."""
+def _counts(base: sqlite3.Connection, terms: Sequence[str]) -> dict[str, int]:
+    """How many responses have each word, of those that more than `_FEW` have."""
     counts = {}
-    for part in _in_parts(list(terms), _AT_ONCE):
+    for part in _in_parts(terms, _AT_ONCE):
         marks = ", ".join("?" * len(part))
-        query = f"SELECT term, doc FROM vocabulary WHERE term IN ({marks})"  # noqa: S608
+        query = f"SELECT term, responses FROM counts WHERE term IN ({marks})"  # noqa: S608
         counts.update({str(term): int(count) for term, count in base.execute(query, part)})
     return counts
 

@@ -14,26 +14,61 @@ from numpy.typing import NDArray
 
 from towhom.bank.approximate import has_faiss, nearest_in
 from towhom.bank.store import Bank, Segment
-from towhom.bank.tables import VECTORS
+from towhom.bank.tables import ASKED, VECTORS
 
 _BLOCK = 1 << 14
 """Responses that are compared at a time: they fit into caches."""
 _ORDER = 60.0
 """Of the places in two lists, added up as 1 / (60 + place): Cormack et al., SIGIR 2009."""
-_ASKED_BEFORE, _SAID_BEFORE = 1.0, 0.5
-"""Weights of rare words in what a response answered, and in the response."""
+_WEIGHTS = (1.0, 1.0, 0.5)
+"""Of rare words in what a response answered, in what its conversation began with, and in the response."""
 
 
 class Query(NamedTuple):
-    """A message that may be answered."""
+    """Something that may be answered: a message, with what its speaker said with it."""
 
     text: str
     vector: NDArray[np.float32]
     """(D,) See `heads.Head.heard`."""
+    pieces: NDArray[np.uint32]
+    """What its words are made of, each once."""
+
+
+class Match(NamedTuple):
+    """How much what N responses answered is like something that is to be answered."""
+
+    words: NDArray[np.float32]
+    """(N,) What both say, as a share of what either says; rare words count more."""
+    sense: NDArray[np.float32]
+    """(N,) The cosine of their vectors."""
+
+
+def matches(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDArray[np.float32]) -> Match:
+    """How much some responses answered something like a query.
+
+    Args:
+        bank: Where they are.
+        numbers: Which.
+        query: What is to be answered.
+        piece_weights: (`PIECE_WEIGHTS`,) How much pieces tell anywhere; what is rare in the bank tells more.
+    """
+    tells = piece_weights**2 * bank.rarity
+    words, sense = np.zeros((2, len(numbers)), np.float32)
+    mine = float(tells[query.pieces & np.uint32(len(tells) - 1)].sum())
+    for places, rows, table in bank.at(numbers):
+        pieces, offsets = table.lists("asked_pieces", rows)
+        owner = np.repeat(np.arange(len(rows)), np.diff(offsets))
+        squares = tells[pieces & np.uint32(len(tells) - 1)]
+        theirs = np.bincount(owner, squares, len(rows))
+        both = np.bincount(owner, squares * np.isin(pieces, query.pieces), len(rows))
+        words[places] = both / np.sqrt(np.maximum(theirs, 0.5) * max(mine, 0.5))
+        vectors = np.asarray(table[ASKED])[rows].astype(np.float32)
+        sense[places] = (vectors @ query.vector) * table["asked_scale"][rows]
+    return Match(words, sense)
 
 
 def search(
-    bank: Bank, queries: Sequence[Query], limit: int, *, weights: tuple[float, float] | None = None
+    bank: Bank, queries: Sequence[Query], limit: int, *, weights: tuple[float, float, float] | None = None
 ) -> list[int]:
     """Numbers of the responses that answer any of some messages best, the best first.
 
@@ -41,7 +76,7 @@ def search(
         bank: Where to look.
         queries: The messages, the most important first.
         limit: How many at most.
-        weights: Of rare words in what was asked before, and in the response.
+        weights: See `Phrases.search`.
     """
     lists = []
     for place, query in enumerate(queries):
@@ -91,7 +126,7 @@ def _compared(
 
 
 def by_words(
-    bank: Bank, text: str, limit: int, *, weights: tuple[float, float] | None = None, rare: bool = True
+    bank: Bank, text: str, limit: int, *, weights: tuple[float, float, float] | None = None, rare: bool = True
 ) -> list[int]:
     """Numbers of the responses that have rare words of a text, or answered something that has.
 
@@ -102,7 +137,7 @@ def by_words(
         weights: See `Phrases.search`.
         rare: See there.
     """
-    weights = (_ASKED_BEFORE, _SAID_BEFORE) if weights is None else weights
+    weights = _WEIGHTS if weights is None else weights
     found = [
         (-score, start + row)
         for start, segment in zip(bank.starts.tolist(), bank.segments, strict=False)

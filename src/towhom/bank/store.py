@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 from towhom.bank.heads import signature
 from towhom.bank.phrases import Phrases
 from towhom.bank.slots import shown
-from towhom.bank.tables import FIXED, LISTS, NO_TIME, TEXTS, VECTORS, Table
+from towhom.bank.tables import FIXED, LISTS, NO_TIME, SCALES, TEXTS, Table
 from towhom.corpus.columns import open_column
-from towhom.documents import read_json
+from towhom.documents import read_described
 from towhom.errors import BankError
 from towhom.hearing.words import normalized
+from towhom.text.pieces import PIECE_WEIGHTS
 
-FORMAT, VERSION = "towhom-bank", 1
+FORMAT, VERSION = "towhom-bank", 2
 MANIFEST, WORDS, INDEX = "manifest.json", "words.sqlite", "vectors.faiss"
 _DAMAGED = (
     OSError,
@@ -46,6 +47,11 @@ _DAMAGED = (
     MemoryError,
 )
 """What comes of reading damaged columns."""
+_FEW = 1000
+"""Responses by which nobody can tell yet what is rare."""
+_SLIPS = 10.0
+"""What is rarer than this is as likely a slip of the keys as something that tells much."""
+_BLOCK = 1 << 22
 _LINK_FIELD = re.compile(r"\{(\w+)\}")
 LINK_FIELDS = ("id", "line", "document", "channel", "year", "month", "day")
 """What a template of links may have in braces."""
@@ -66,6 +72,7 @@ class Response:
         number: In the bank, as of now; `forget` takes it.
         text: What was said, with `{addressee}` and `{responder}` in the place of names.
         question: What it answered there, the same way.
+        opening: What its asker began the conversation with, if that is something else.
         document: The log, or its day.
         channel: The room, where the log holds several.
         line: Its line there.
@@ -75,11 +82,13 @@ class Response:
         time: When, if it is known.
         link: Where to read it, if the bank knows how links look.
         times: How often it was said.
+        thanked: Whether its asker said that it helped.
     """
 
     number: int
     text: str
     question: str
+    opening: str | None
     document: str
     channel: str | None
     line: int
@@ -89,14 +98,15 @@ class Response:
     time: datetime | None
     link: str | None
     times: int
+    thanked: bool
 
     def record(self) -> dict[str, Any]:
         """As JSON can hold it."""
         return {
-            "number": self.number, "text": self.text, "question": self.question, "document": self.document,
-            "channel": self.channel, "line": self.line, "thread": self.thread, "asked": self.asked,
-            "id": self.id, "time": None if self.time is None else self.time.isoformat(), "link": self.link,
-            "times": self.times,
+            "number": self.number, "text": self.text, "question": self.question, "opening": self.opening,
+            "document": self.document, "channel": self.channel, "line": self.line, "thread": self.thread,
+            "asked": self.asked, "id": self.id, "time": None if self.time is None else self.time.isoformat(),
+            "link": self.link, "times": self.times, "thanked": self.thanked,
         }  # fmt: skip
 
 
@@ -121,12 +131,12 @@ class Segment:
         self.phrases = Phrases(folder / WORDS)
 
     def _open(self) -> Table:
-        names = [*FIXED, VECTORS, *(f"{name}{end}" for name in (*TEXTS, *LISTS) for end in ("", ".offsets"))]
+        names = [*FIXED, *SCALES, *(f"{name}{end}" for name in (*TEXTS, *LISTS) for end in ("", ".offsets"))]
         columns: dict[str, NDArray[Any]] = {}
         for name in names:
             path = self.folder / f"{name}.npy"
             try:
-                columns[name] = open_column(path)
+                columns[name] = open_column(path).view(np.ndarray)  # whose rows are found faster
             except _DAMAGED as error:
                 raise BankError(
                     f"{path}: the column cannot be read ({error}); build the bank anew"
@@ -179,6 +189,20 @@ class Bank:
                 raise BankError(f"{segment.folder}: {len(segment.table)} responses, the manifest says {rows}")
         return segments
 
+    @cached_property
+    def rarity(self) -> NDArray[np.float32]:
+        """(`PIECE_WEIGHTS`,) How rare pieces are in what was asked, up to 1, by the ends of their hashes."""
+        counts = np.zeros(PIECE_WEIGHTS, np.int64)
+        for segment in self.segments:
+            pieces = segment.table["asked_pieces"]
+            for start in range(0, len(pieces), _BLOCK):
+                some = pieces[start : start + _BLOCK] & np.uint32(PIECE_WEIGHTS - 1)
+                counts += np.bincount(some, minlength=PIECE_WEIGHTS)
+        most = len(self) + _FEW
+        rarity: NDArray[np.float32] = np.log(most / (counts + _SLIPS)).clip(0.0).astype(np.float32)
+        rarity /= np.float32(np.log(most / _SLIPS))
+        return rarity
+
     def key_of(self, speaker: str) -> int:
         """What stands for somebody in the columns of this bank."""
         return key_of(speaker, self.salt)
@@ -221,17 +245,26 @@ class Bank:
         segment = int(np.searchsorted(self.starts, number, side="right")) - 1
         return Place(segment, number - int(self.starts[segment]))
 
+    def at(self, numbers: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Table]]:
+        """Where some responses are, segment by segment: their places in the list, rows, and the table."""
+        every = np.asarray(numbers, np.int64)
+        segment = np.searchsorted(self.starts, every, side="right") - 1
+        for which in np.unique(segment).tolist():
+            places = np.flatnonzero(segment == which)
+            yield places, every[places] - self.starts[which], self.segments[which].table
+
     def __getitem__(self, number: int) -> Response:
         segment, row = self.place(number)
         table = self.segments[segment].table
         with self.reading():
-            text, question, document, channel, id = (table.texts(name)[row] for name in TEXTS)
+            text, question, opening, document, channel, id = (table.texts(name)[row] for name in TEXTS)
         time = _time(int(table["time"][row]))
         line = int(table["line"][row])
         where = {"id": id, "line": str(line), "document": document, "channel": channel}
         return Response(
-            number, shown(text), shown(question), document, channel or None, line, int(table["thread"][row]),
-            int(table["asked"][row]), id or None, time, self._link(where, time), int(table["times"][row]),
+            number, shown(text), shown(question), shown(opening) or None, document, channel or None, line,
+            int(table["thread"][row]), int(table["asked"][row]), id or None, time, self._link(where, time),
+            int(table["times"][row]), table.has(row, "thanked"),
         )  # fmt: skip
 
     def _link(self, where: dict[str, str], time: datetime | None) -> str | None:
@@ -282,20 +315,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not folder.exists():
         raise BankError(f"{folder}: there is no such bank; make one with: towhom bank build {folder} LOG")
-    if not path.is_file():
-        raise BankError(f"{folder}: this is no response bank: it has no {MANIFEST}")
-    try:
-        manifest = read_json(path)
-    except (OSError, ValueError) as error:
-        raise BankError(f"{path}: the manifest cannot be read ({error})") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise BankError(f"{folder}: this is no response bank: its {MANIFEST} is of something else")
-    if manifest.get("version") != VERSION:
-        raise BankError(
-            f"{folder}: the bank has format version {manifest.get('version')}, this towhom reads version "
-            f"{VERSION}; build it anew"
-        )
-    return manifest
+    return read_described(
+        path, (FORMAT, VERSION), what="response bank", again="build it anew", error=BankError
+    )
 
 
 def key_of(speaker: str, salt: str) -> int:

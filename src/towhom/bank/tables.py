@@ -22,8 +22,9 @@ from towhom.files import atomic_file
 NO_TIME = np.iinfo(np.int64).min
 """When nobody knows when."""
 
-TEXTS = ("response", "question", "document", "channel", "id")
-"""What was said, with slots for names; what it answered; where: its document, room and identifier."""
+TEXTS = ("response", "question", "opening", "document", "channel", "id")
+"""What was said, with slots for names; what it answered; what its asker began that conversation with, where
+that is something else; where: its document, room and identifier."""
 LISTS: dict[str, type[np.generic]] = {"tokens": np.int32, "pieces": np.uint32, "asked_pieces": np.uint32}
 """As in `Utterance`: the words of a response, what they are made of, and what those of the question are."""
 FIXED: dict[str, type[np.generic]] = {
@@ -38,12 +39,18 @@ FIXED: dict[str, type[np.generic]] = {
     "flags": np.uint16,
     "times": np.int32,
     "scale": np.float32,
+    "asked_scale": np.float32,
 }
 """Its line, those of its conversation's start and of the question; when; who (as keys, not names); `FLAGS`;
-how often it was said; what its vector is multiplied with."""
-FLAGS = ("asks", "question asks", "anybody", "greets", "answers", "you", "everybody", "command")
-VECTORS = "vectors"
-"""(N, D) In 8 bits."""
+how often it was said; what its vectors are multiplied with."""
+FLAGS = (
+    "asks", "question asks", "anybody", "greets", "answers", "you", "everybody", "command", "thanked",
+    "no help",
+)  # fmt: skip
+VECTORS, ASKED = "vectors", "asked_vectors"
+"""(N, D) In 8 bits: what is searched, see `heads.Head.found_by`; and what was answered, see `heard`."""
+SCALES = {VECTORS: "scale", ASKED: "asked_scale"}
+"""What the numbers of a vector are multiplied with."""
 
 
 class Table:
@@ -71,22 +78,26 @@ class Table:
         start, stop = self.columns[f"{name}.offsets"][row : row + 2].tolist()
         return np.array(self.columns[name][start:stop])
 
-    def flag(self, name: str) -> NDArray[np.bool_]:
-        """(N,) One of `FLAGS`."""
-        found: NDArray[np.bool_] = (self.columns["flags"] >> FLAGS.index(name)) & 1 == 1
-        return found
+    def lists(self, name: str, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The values of a column of strings or lists at some rows, and where those of each begin."""
+        offsets = self.columns[f"{name}.offsets"]
+        starts = offsets[rows]
+        lengths = offsets[rows + 1] - starts
+        new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.repeat(starts - new[:-1], lengths) + np.arange(new[-1])
+        return np.asarray(self.columns[name])[places], new
+
+    def has(self, row: int, flag: str) -> bool:
+        """Whether one response has one of `FLAGS`."""
+        return bool(int(self.columns["flags"][row]) >> FLAGS.index(flag) & 1)
 
     def at(self, rows: NDArray[np.int64]) -> Table:
         """Some of them, in any order."""
         columns: dict[str, NDArray[Any]] = {
-            name: np.asarray(self.columns[name])[rows] for name in (*FIXED, VECTORS)
+            name: np.asarray(self.columns[name])[rows] for name in (*FIXED, *SCALES)
         }
         for name in (*TEXTS, *LISTS):
-            offsets = np.asarray(self.columns[f"{name}.offsets"])
-            lengths = np.diff(offsets)[rows]
-            new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-            places = np.repeat(offsets[:-1][rows] - new[:-1], lengths) + np.arange(new[-1])
-            columns[name], columns[f"{name}.offsets"] = np.asarray(self.columns[name])[places], new
+            columns[name], columns[f"{name}.offsets"] = self.lists(name, rows)
         return Table(columns)
 
     def pieces(self, rows: int = 1 << 15) -> Iterator[Table]:
@@ -119,7 +130,7 @@ class Table:
         Raises:
             KeyError, ValueError: They do not.
         """
-        for name, kind in {**FIXED, VECTORS: np.int8}.items():
+        for name, kind in {**FIXED, **dict.fromkeys(SCALES, np.int8)}.items():
             if self.columns[name].dtype != kind or len(self.columns[name]) != len(self):
                 raise ValueError(f"the column {name} does not fit the others")
         for name in (*TEXTS, *LISTS):
@@ -134,12 +145,15 @@ def table_of(
     texts: Mapping[str, Sequence[str]],
     lists: Mapping[str, Sequence[NDArray[Any]]],
     fixed: Mapping[str, Sequence[int] | NDArray[Any]],
-    vectors: NDArray[np.int8],
+    vectors: Mapping[str, NDArray[np.float32]],
 ) -> Table:
-    """Responses, given column by column."""
-    columns: dict[str, NDArray[Any]] = {VECTORS: vectors}
+    """Responses, given column by column; `vectors` are those of `SCALES`."""
+    columns: dict[str, NDArray[Any]] = {}
+    for name, scale in SCALES.items():
+        columns[name], columns[scale] = quantized(vectors[name])
     for name, kind in FIXED.items():
-        columns[name] = np.asarray(fixed[name], kind)
+        if name not in columns:
+            columns[name] = np.asarray(fixed[name], kind)
     for name in TEXTS:
         encoded = [text.encode("utf-8", "replace") for text in texts[name]]
         columns[name] = np.frombuffer(b"".join(encoded), np.uint8)

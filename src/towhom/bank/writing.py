@@ -15,10 +15,10 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from towhom.bank.phrases import write_phrases
+from towhom.bank.phrases import PHRASES, write_phrases
 from towhom.bank.slots import shown
 from towhom.bank.store import FORMAT, MANIFEST, VERSION, WORDS, Bank, file_digest
-from towhom.bank.tables import FIXED, LISTS, TEXTS, VECTORS, Table
+from towhom.bank.tables import FIXED, LISTS, SCALES, TEXTS, VECTORS, Table
 from towhom.corpus.columns import ColumnWriter, OffsetsWriter, Strings, open_column
 from towhom.errors import BankError
 from towhom.files import atomic_file, atomic_folder
@@ -60,7 +60,8 @@ def write_segment(folder: Path, tables: Iterable[Table], width: int) -> dict[str
                 name: stack.enter_context(ColumnWriter(temporary / f"{name}.npy", kind))
                 for name, kind in FIXED.items()
             }
-            fixed[VECTORS] = stack.enter_context(ColumnWriter(temporary / f"{VECTORS}.npy", np.int8, width))
+            for name in SCALES:
+                fixed[name] = stack.enter_context(ColumnWriter(temporary / f"{name}.npy", np.int8, width))
             lists = {
                 name: (
                     stack.enter_context(ColumnWriter(temporary / f"{name}.npy", kind)),
@@ -75,8 +76,7 @@ def write_segment(folder: Path, tables: Iterable[Table], width: int) -> dict[str
                 for name, (values, offsets) in lists.items():
                     values.append(table[name])
                     offsets.append_lengths(np.diff(table[f"{name}.offsets"]))
-        asked, said = (_strings(temporary, name) for name in ("question", "response"))
-        write_phrases(temporary / WORDS, zip(count(), asked, said))
+        write_phrases(temporary / WORDS, zip(count(), *(_strings(temporary, name) for name in PHRASES)))
     files = {path.name: [path.stat().st_size, file_digest(path)] for path in sorted(folder.iterdir())}
     return {"name": folder.name, "responses": rows, "files": files}
 
@@ -223,7 +223,7 @@ def _matching(
         ids = set(what.ids)
         gone |= np.fromiter((id in ids for id in table.texts("id")), bool, len(table))
     if pattern is not None:
-        for name in ("response", "question"):
+        for name in PHRASES:
             gone |= np.fromiter(
                 (pattern.search(shown(text)) is not None for text in table.texts(name)), bool, len(table)
             )

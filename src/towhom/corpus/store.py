@@ -6,6 +6,7 @@ A corpus is a folder of `.npy` columns and a `manifest.json`. Shapes: D document
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -19,7 +20,7 @@ from towhom.chat import Conversation, Message
 from towhom.corpus.columns import Strings, open_column
 from towhom.corpus.document import NO_TIME
 from towhom.corpus.splits import SPLITS, Split
-from towhom.documents import read_json
+from towhom.documents import read_described, read_json
 from towhom.errors import CorpusError
 
 FORMAT = "towhom-corpus"
@@ -112,6 +113,15 @@ class Corpus:
             raise CorpusError(
                 f"{path}: the column cannot be read ({error}); build the corpus anew"
             ) from error
+
+    def ranges(self, messages: int) -> Iterator[tuple[int, int]]:
+        """Documents in a row that have at least so many messages: the first, and behind the last."""
+        starts = self.documents.messages.tolist()
+        first = 0
+        for last in range(1, len(starts)):
+            if starts[last] - starts[first] >= messages or last == len(starts) - 1:
+                yield first, last
+                first = last
 
     def _strings(self, name: str) -> Strings:
         return Strings(self._column(name), self._column(f"{name}.offsets"))
@@ -244,17 +254,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not folder.is_dir():
         raise CorpusError(f"{folder}: there is no such folder; make a corpus with: towhom corpus build")
-    try:
-        manifest = read_json(path)
-    except FileNotFoundError:
-        raise CorpusError(f"{folder}: this is no corpus: it has no {MANIFEST}") from None
-    except (OSError, ValueError) as error:
-        raise CorpusError(f"{path}: the manifest cannot be read ({error})") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise CorpusError(f"{path}: this is not the manifest of a towhom corpus")
-    if manifest.get("version") != VERSION:
-        raise CorpusError(
-            f"{path}: the corpus has format version {manifest.get('version')}, this towhom reads "
-            f"version {VERSION}; build it anew with: towhom corpus build --force"
-        )
-    return manifest
+    return read_described(
+        path,
+        (FORMAT, VERSION),
+        what="corpus",
+        again="build it anew with: towhom corpus build --force",
+        error=CorpusError,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from towhom.bank.filters import is_bot
@@ -71,10 +71,28 @@ def _open(talk: Talk) -> bool:
 
 
 def _asked(model: Model, talk: Talk, bank: Bank, k: int, least: float) -> OpenQuestion:
-    """A question in a room of its own, as if it had just been asked, and what could be said to it."""
     said = [each.message for each in talk.said if each.who is talk.first.who][:_LINES]
-    channel = Channel(model.mind, model.lexicon)
-    follow_together([channel.follow(said, lambda line: None)])
-    with one_thread():
-        answers = propose(channel, model, f" {_HELPER}", bank, k, least=least, tells=True)
+    answers = answers_to(model, said, bank, k, least=least)
     return OpenQuestion(talk.first.placed, " ".join(message.text for message in said), tuple(answers))
+
+
+def answers_to(
+    model: Model, question: Sequence[Message], bank: Bank, k: int = 3, *, least: float = LEAST
+) -> list[Proposal]:
+    """What a bank has that answered the like of a question, the best first; nothing where nothing fits.
+
+    Args:
+        model: That of the bank.
+        question: What its speaker said, in one message or several.
+        bank: Where answers come from.
+        k: How many at most.
+        least: How likely an answer must be of use.
+
+    Raises:
+        BankError: The bank was built with another model, or is damaged.
+    """
+    # In a room of its own, as if it had just been asked.
+    channel = Channel(model.mind, model.lexicon)
+    follow_together([channel.follow(question, lambda line: None)])
+    with one_thread():
+        return propose(channel, model, f" {_HELPER}", bank, k, least=least, whole=True)

@@ -12,18 +12,29 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
 from towhom.bank.approximate import write_index
-from towhom.bank.filters import LIKELY, Left, is_bot, reason_to_leave
+from towhom.bank.filters import LIKELY, Left, is_bot, is_no_help, reason_to_leave, thanks
 from towhom.bank.heads import signature
 from towhom.bank.slots import without_names
 from towhom.bank.store import MANIFEST, Bank, check_link, key_of
-from towhom.bank.tables import FIXED, LISTS, NO_TIME, TEXTS, Table, quantized, table_of
+from towhom.bank.tables import (
+    ASKED,
+    FIXED,
+    FLAGS,
+    LISTS,
+    NO_TIME,
+    SCALES,
+    TEXTS,
+    VECTORS,
+    Table,
+    table_of,
+)
 from towhom.bank.writing import (
     by_any,
     counted,
@@ -46,15 +57,23 @@ from towhom.hearing.words import asks, normalized, words
 from towhom.live.channel import CHUNK, Channel, Line, Turn
 from towhom.live.following import follow_together
 from towhom.live.model import Model, load_live
+from towhom.parts import prepare_parts
 from towhom.readers import Document, Report, find_logs
 
 _PART = 20_000
 """Lines of a part, which is written when it is done, and not done again."""
-_SETTINGS = "settings.json"
+_OTHERS = {
+    "sources": "other logs", "rules": "other rules", "model": "another model", "strict": "another --strict",
+}  # fmt: skip
 _TUNED_BY = 256
 """Questions by which an index is tuned."""
 _LONGEST = 1001
 """Characters of a message that are looked at: one more than responses may have."""
+_OPENING = 4
+"""Messages that a conversation begins with."""
+_REMEMBERED = 1000
+"""Conversations and answers of a room that are remembered for what comes after them."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -66,12 +85,14 @@ class Rules:
         bots: Names of programs.
         pattern: A regular expression; what has it is left out.
         likely: How likely a message must be to answer another.
+        openings: Whether what a conversation began with is kept beside what was answered.
     """
 
     opt_outs: tuple[str, ...] = ()
     bots: tuple[str, ...] = ()
     pattern: str | None = None
     likely: float = LIKELY
+    openings: bool = True
 
 
 class Progress(NamedTuple):
@@ -133,7 +154,8 @@ def build_bank(
     described = _described(sources, loaded, rules, format, report)
     salt = hashlib.blake2b(json.dumps(described).encode(), digest_size=16).hexdigest()
     parts = folder.with_name(f"{folder.name}.parts")
-    _prepare(parts, {**described, "salt": salt}, replace=replace_old)
+    settings = {**described, "salt": salt}
+    prepare_parts(parts, settings, others=_OTHERS, replace=replace_old, error=BankError)
     found = _run(parts, sources, model, rules, salt, format, report, workers, progress)
     building = parts / "bank"
     shutil.rmtree(building, ignore_errors=True)
@@ -177,7 +199,8 @@ def add_to_bank(
     if again:
         raise BankError(f"{folder}: was made of {again[0]} already; give logs that are new")
     parts = folder.with_name(f"{folder.name}.parts")
-    _prepare(parts, {**described, "salt": bank.salt}, replace=restart)
+    settings = {**described, "salt": bank.salt}
+    prepare_parts(parts, settings, others=_OTHERS, replace=restart, error=BankError)
     found = _run(parts, sources, model, rules, bank.salt, format, report, workers, progress)
     keys = [text_keys(piece) for segment in bank.segments for piece in segment.table.pieces()]
     manifest = dict(bank.manifest)
@@ -267,26 +290,6 @@ def _described(
     }
 
 
-def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
-    """Make sure that the parts that are there are of the same run."""
-    problem = None
-    try:
-        if read_json(parts / _SETTINGS) != wanted:
-            problem = "holds parts of a run with other logs, rules or another model"
-    except FileNotFoundError:
-        if parts.exists() and any(parts.glob("[0-9]*")):
-            problem = f"holds parts, and no {_SETTINGS} that says of which run"
-    except (OSError, ValueError) as error:
-        problem = f"{_SETTINGS} cannot be read ({error}), so nobody knows of which run the parts are"
-    if problem and not replace:
-        raise BankError(f"{parts}: {problem}; --force starts anew")
-    if problem:
-        shutil.rmtree(parts)
-    if not (parts / _SETTINGS).exists():
-        with atomic_file(parts / _SETTINGS, "w") as file:
-            json.dump(wanted, file)
-
-
 # -- parts
 
 
@@ -366,12 +369,8 @@ def _tasks(parts: Path, sources: Sequence[str | Path], format: str | None, repor
 
     for source in map(Path, sources):
         if is_corpus(source):
-            starts = Corpus(source).documents.messages.tolist()
-            first = 0
-            for last in range(1, len(starts)):
-                if starts[last] - starts[first] >= _PART or last == len(starts) - 1:
-                    yield _Task(path(), (), source, first, last)
-                    first = last
+            for first, last in Corpus(source).ranges(_PART):
+                yield _Task(path(), (), source, first, last)
             continue
         for log in find_logs(source, format=format, report=report):
             with closing(log.documents(report)) as documents:
@@ -391,7 +390,7 @@ class _Row(NamedTuple):
     texts: dict[str, str]
     lists: dict[str, NDArray[Any]]
     fixed: dict[str, int]
-    asked_id: str | None
+    asked_ids: tuple[str | None, ...]
 
 
 def _write_part(task: _Task, model: Path | None, rules: Rules, salt: str, strict: bool) -> Path:
@@ -410,7 +409,7 @@ def _write_part(task: _Task, model: Path | None, rules: Rules, salt: str, strict
             for message in messages
             for name in (message.speaker, message.name or "")
         )
-        channels: dict[str | None, Channel] = {}
+        keeps: dict[str | None, _Keep] = {}
         for document, messages in documents:
             total += sum(message.kind is Kind.MESSAGE for message in messages)
             for start in range(0, len(messages), CHUNK):
@@ -418,10 +417,9 @@ def _write_part(task: _Task, model: Path | None, rules: Rules, salt: str, strict
                 for message in messages[start : start + CHUNK]:
                     by_channel.setdefault(message.channel, []).append(message)
                 for room, lines in by_channel.items():
-                    if room not in channels:
-                        channels[room] = Channel(loaded.mind, loaded.lexicon)
-                    keep = _Keep(channels[room], loaded, rules, salt, names, document, left_out)
-                    found += [row for row in follow_together([channels[room].follow(lines, keep)])[0] if row]
+                    if room not in keeps:
+                        keeps[room] = _Keep(loaded, rules, salt, names, left_out)
+                    found += keeps[room].rows(document, lines)
         rows = _still_there(found)
         table = _table(rows, loaded)
     table.save(task.path)
@@ -458,7 +456,7 @@ def _messages(task: _Task, strict: bool) -> Iterator[tuple[str, list[Message]]]:
 
 def _still_there(rows: Sequence[_Row]) -> list[_Row]:
     """Responses as they were in the end: without what was changed later, or taken back."""
-    taken_back = {row.asked_id for row in rows if not row.texts}
+    taken_back = {id for row in rows if not row.texts for id in row.asked_ids}
     last = {row.texts["id"]: row for row in rows if row.texts and row.texts["id"]}
     return [
         row
@@ -466,40 +464,81 @@ def _still_there(rows: Sequence[_Row]) -> list[_Row]:
         if row.texts
         and (not row.texts["id"] or last[row.texts["id"]] is row)
         and (not row.texts["id"] or row.texts["id"] not in taken_back)
-        and (row.asked_id is None or row.asked_id not in taken_back)
+        and taken_back.isdisjoint(row.asked_ids)
     ]
 
 
+class _Opening(NamedTuple):
+    """What somebody began a conversation with."""
+
+    said: list[Utterance]
+    whole: list[bool]
+    """Not empty once somebody else has spoken in it, or much was said."""
+
+
 class _Keep:
-    """Makes a row of a message that is worth keeping."""
+    """Follows a room, and makes rows of the messages that are worth keeping."""
 
     def __init__(
-        self,
-        channel: Channel,
-        model: Model,
-        rules: Rules,
-        salt: str,
-        names: frozenset[str],
-        document: str,
-        left_out: Counter[str],
+        self, model: Model, rules: Rules, salt: str, names: frozenset[str], left_out: Counter[str]
     ) -> None:
-        self._channel, self._model, self._salt = channel, model, salt
-        self._names, self._document, self._left_out = names, document, left_out
+        self._channel = Channel(model.mind, model.lexicon)
+        self._model, self._salt, self._names, self._left_out = model, salt, names, left_out
         self._likely = rules.likely
         self._opt_outs = {key_of(name, salt) for name in rules.opt_outs}
         self._bots = {key_of(name, salt) for name in rules.bots}
         self._pattern = None if rules.pattern is None else _pattern(rules.pattern)
+        self._wants_openings = rules.openings
+        self._openings: dict[int, _Opening] = {}
+        self._rows: dict[int, _Row] = {}
+        """Of the last messages, by line: somebody may give thanks for them."""
+        self._document = ""
 
-    def __call__(self, line: Line) -> _Row | None:
+    def rows(self, document: str, lines: Sequence[Message]) -> list[_Row]:
+        """The rows of the next lines of the room."""
+        self._document = document
+        return [row for row in follow_together([self._channel.follow(lines, self._see)])[0] if row]
+
+    def _see(self, line: Line) -> _Row | None:
         if line.message.kind is Kind.DELETE and line.message.id is not None:
-            return _Row({}, {}, {}, line.message.id)
+            return _Row({}, {}, {}, (line.message.id,))
         if line.turn is None or line.message.kind not in (Kind.MESSAGE, Kind.EDIT):
             return None
+        if line.message.kind is Kind.MESSAGE:
+            self._open(line.turn)
+            self._thank(line.turn)
         found = self._row(line.message, line.turn)
         if isinstance(found, Left):
             self._left_out[found] += 1
             return None
+        _remember(self._rows, line.turn.line, found)
         return found
+
+    def _open(self, turn: Turn) -> None:
+        """Remember what a conversation begins with: all that one says before another speaks."""
+        if turn.answers == turn.line:
+            _remember(self._openings, turn.thread, _Opening([turn.utterance], []))
+            return
+        opening = self._openings.get(turn.thread)
+        if opening is None or opening.whole:
+            return
+        if opening.said[0].speaker == turn.utterance.speaker:
+            opening.said.append(turn.utterance)
+        if opening.said[0].speaker != turn.utterance.speaker or len(opening.said) == _OPENING:
+            opening.whole.append(True)
+
+    def _thank(self, turn: Turn) -> None:
+        """Remember that an answer has helped, if its asker says so."""
+        row = self._rows.get(turn.answers)
+        if row is not None and key_of(turn.utterance.speaker, self._salt) == row.fixed["asker_id"]:
+            row.fixed["flags"] |= thanks(turn.utterance.text) << FLAGS.index("thanked")
+
+    def _opening(self, turn: Turn, question: Utterance) -> list[Utterance]:
+        """What the asker began the conversation with, besides the question."""
+        opening = self._openings.get(turn.thread)
+        if opening is None or opening.said[0].speaker != question.speaker or not self._wants_openings:
+            return []
+        return [each for each in opening.said if each is not question and not each.gone]
 
     def _row(self, message: Message, turn: Turn) -> _Row | Left:
         said, question = turn.utterance, turn.answered
@@ -518,28 +557,20 @@ class _Keep:
             return Left.BOT
         if (who | asker) & self._opt_outs:
             return Left.OPTED_OUT
-        weight = self._model.lexicon.weight
-        text, asked = (
-            without_names(
-                each.text[:_LONGEST],
-                people,
-                weight,
-                addressee=addressee,
-                responder=responder,
-                others=self._names,
-            )
-            for each, addressee, responder in (
-                (said, question.speaker, said.speaker),
-                (question, said.speaker, question.speaker),
-            )
-        )
+        text = self._slotted(said.text, question.speaker, said.speaker)
         reason = reason_to_leave(said, text)
         if reason is not None:
             return reason
-        if self._pattern is not None and (self._pattern.search(text) or self._pattern.search(asked)):
+        before = self._opening(turn, question)
+        asked, opening = (
+            self._slotted(each, said.speaker, question.speaker)
+            for each in (question.text, " ".join(each.text for each in before))
+        )
+        if self._pattern is not None and any(map(self._pattern.search, (text, asked, opening))):
             return Left.MATCHES
         values = (
             said.asks, question.asks or asks(question.text), *said.bearing, said.everybody, said.command,
+            False, is_no_help(text),
         )  # fmt: skip
         flags = sum(bool(value) << place for place, value in enumerate(values))
         fixed = {
@@ -552,11 +583,26 @@ class _Keep:
             "flags": flags, "times": 1,
         }  # fmt: skip
         texts = {
-            "response": text, "question": asked, "document": self._document,
+            "response": text, "question": asked, "opening": opening, "document": self._document,
             "channel": message.channel or "", "id": message.id or "",
         }  # fmt: skip
-        lists = {"tokens": said.tokens, "pieces": said.pieces, "asked_pieces": question.pieces}
-        return _Row(texts, lists, fixed, question.id)
+        whole = [*before, question]
+        lists = {
+            "tokens": said.tokens, "pieces": said.pieces,
+            "asked_tokens": np.concatenate([each.tokens for each in whole]),
+            "asked_pieces": np.unique(np.concatenate([each.pieces for each in whole])),
+        }  # fmt: skip
+        return _Row(texts, lists, fixed, tuple(each.id for each in whole if each.id is not None))
+
+    def _slotted(self, text: str, addressee: str, responder: str) -> str:
+        return without_names(
+            text[:_LONGEST],
+            self._channel.people,
+            self._model.lexicon.weight,
+            addressee=addressee,
+            responder=responder,
+            others=self._names,
+        )
 
     def _names_of(self, id: str) -> tuple[str, ...]:
         """All names that somebody has had, and their identifier."""
@@ -566,19 +612,36 @@ class _Keep:
 
 def _table(rows: Sequence[_Row], model: Model) -> Table:
     head = model.head
-    vectors = [np.empty((0, len(head.answers_b)), np.float32)]
-    for start in range(0, len(rows), CHUNK):
-        some = [Utterance("", "", tokens=row.lists["tokens"]) for row in rows[start : start + CHUNK]]
-        vectors.append(head.answers(model.mind.read(some).state))
-    codes, scale = quantized(np.concatenate(vectors))
-    given = [name for name in FIXED if name != "scale"]
-    fixed: dict[str, Any] = {name: [row.fixed[name] for row in rows] for name in given}
+    answers = _vectors(model, head.answers, [row.lists["tokens"] for row in rows])
+    asked = _vectors(model, head.heard, [row.lists["asked_tokens"] for row in rows])
+    given = [name for name in FIXED if name not in SCALES.values()]
     return table_of(
         {name: [row.texts[name] for row in rows] for name in TEXTS},
         {name: [row.lists[name] for row in rows] for name in LISTS},
-        {**fixed, "scale": scale},
-        codes,
+        {name: [row.fixed[name] for row in rows] for name in given},
+        {VECTORS: head.found_by(answers, asked), ASKED: asked},
     )
+
+
+def _vectors(
+    model: Model,
+    project: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+    tokens: Sequence[NDArray[np.int32]],
+) -> NDArray[np.float32]:
+    """(N, D) Messages, given their words, as one side of the head makes them."""
+    found = [np.empty((0, len(model.head.answers_b)), np.float32)]
+    for start in range(0, len(tokens), CHUNK):
+        some = [Utterance("", "", tokens=each) for each in tokens[start : start + CHUNK]]
+        found.append(project(model.mind.read(some).state))
+    return np.concatenate(found)
+
+
+def _remember(kept: dict[int, T], line: int, value: T) -> None:
+    """Keep something of a line for as long as it is among the latest."""
+    kept.pop(line, None)
+    kept[line] = value
+    if len(kept) > _REMEMBERED:
+        del kept[next(iter(kept))]
 
 
 def _pattern(pattern: str) -> regex.Pattern[str]:

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 from towhom.clusters import Pool, open_processes
 from towhom.corpus import Corpus
 from towhom.corpus.splits import SPLITS
-from towhom.documents import read_json
 from towhom.errors import CorpusError
 from towhom.files import atomic_file
 from towhom.live.model import load_live
+from towhom.parts import prepare_parts
 from towhom.threads import Placed
 
 _PART = 20_000
 """Messages of a part, which is written when it is done, and not done again."""
-_SETTINGS = "settings.json"
+_OTHERS = {"corpus": "another corpus", "model": "another model", "least": "another --least"}
 _WHOLE = "whole.jsonl"
 
 
@@ -70,8 +70,8 @@ def disentangle(
         "model": load_live(model).saved.fingerprint,
         "least": least,
     }
-    _prepare(parts, wanted, replace=replace)
-    ranges = list(_ranges(corpus))
+    prepare_parts(parts, wanted, others=_OTHERS, replace=replace, error=CorpusError)
+    ranges = list(corpus.ranges(_PART))
     done = Done(0, 0, 0)
     folders = corpus.folder.absolute(), None if model is None else model.absolute()
     tasks = [(*folders, first, last, least, parts.absolute()) for first, last in ranges]
@@ -88,48 +88,6 @@ def disentangle(
     (parts / _WHOLE).replace(out)
     shutil.rmtree(parts)
     return done
-
-
-def _prepare(parts: Path, wanted: dict[str, Any], *, replace: bool) -> None:
-    """Make sure that the parts that are there are of the same corpus and model."""
-    problem = _problem(parts, wanted)
-    if problem and not replace:
-        raise CorpusError(f"{parts}: {problem}; --force starts anew")
-    if problem:
-        shutil.rmtree(parts)
-    if not (parts / _SETTINGS).exists():
-        with atomic_file(parts / _SETTINGS, "w") as file:
-            json.dump(wanted, file)
-
-
-def _problem(parts: Path, wanted: dict[str, Any]) -> str | None:
-    """Why a run cannot go on with the parts that are there; None if it can."""
-    try:
-        found = read_json(parts / _SETTINGS)
-    except FileNotFoundError:
-        # A run that was killed at once has no settings, but then it has no parts either.
-        none = not any(parts.glob("[0-9]*.jsonl"))
-        return None if none else f"there are parts, and no {_SETTINGS} that says of which run"
-    except (OSError, ValueError) as error:
-        return f"{_SETTINGS} cannot be read ({error}), so nobody knows of which run the parts are"
-    if not isinstance(found, dict):
-        return f"{_SETTINGS} is none of ours"
-    other = [name for name in wanted if found.get(name) != wanted[name]]
-    return f"parts of a run with another {' and another '.join(map(_shown, other))}" if other else None
-
-
-def _shown(setting: str) -> str:
-    return "--least" if setting == "least" else setting
-
-
-def _ranges(corpus: Corpus) -> Iterator[tuple[int, int]]:
-    """Documents of each part."""
-    starts = corpus.documents.messages.tolist()
-    first = 0
-    for last in range(1, len(starts)):
-        if starts[last] - starts[first] >= _PART or last == len(starts) - 1:
-            yield first, last
-            first = last
 
 
 def _run(tasks: list[tuple[Any, ...]], pool: Pool) -> Iterator[Done]:

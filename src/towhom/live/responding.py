@@ -3,35 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import exp
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.bank.search import Query, search
+from towhom.bank.search import Query, matches, search
 from towhom.bank.slots import filled
 from towhom.bank.store import Bank, Response
-from towhom.bank.tables import FLAGS, Table
+from towhom.bank.tables import FLAGS
 from towhom.chat import Message
 from towhom.crosstalk.mind import ROWS
 from towhom.hearing.utterance import REACH, Bearing, Utterance
-from towhom.live.channel import Channel
+from towhom.live.channel import Channel, Turn
 from towhom.live.drafts import bounded, leads
 
 if TYPE_CHECKING:
     from towhom.live.model import Model
 
-FOUND = 300
-"""Responses that are ranked by the whole model."""
-LEAST = 0.2
-"""How likely a response must fit to be proposed."""
-_FITS = (-4.2, 0.26, 4.8)
-"""A base, and how much energy and the similarity of questions count: fitted to 100 examples that were read,
-benchmarks/results/bank-judged.json."""
+FOUND, WEIGHED = 300, 120
+"""Responses that are found, and those of them that are weighed by the whole model."""
+LEAST = 0.25
+"""How likely a response must be of use to be proposed."""
 _QUERIES = 3
-"""Messages that may be answered for which responses are looked for."""
+"""Conversations in which responses are looked for, and"""
+_WORTH = 0.1
+"""how likely one must be, as a share of the likeliest, to be among them."""
+_LINES = 4
+"""Messages of one speaker that are taken for one question."""
+_CODE = ("```", "[code]")
+"""What stands around a block of code, or in its place."""
+_TELLING = 3
+"""Words that tell something, of a message that is more than a greeting."""
+
+
+class _Fit(NamedTuple):
+    """What makes a response likely to be of use.
+
+    The first five are fitted to examples that were read (benchmarks/results/bank-judged.json), the others are
+    guesses: there were too few of them. The more responses there are, the more are like a question by chance.
+    """
+
+    base: float = -10.7
+    energy: float = 0.23
+    words: float = 5.2
+    sense: float = 7.15
+    code: float = -1.95
+    size: float = -0.25
+    thanked: float = 0.3
+    asks: float = -1.0
+    no_help: float = -1.0
+
+
+_FIT = _Fit()
+_READ_OF = 325_755
+"""Responses of the bank that the examples were read of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +95,28 @@ class Proposal:
         }
 
 
+class Asked(NamedTuple):
+    """Something that could be answered next."""
+
+    query: Query
+    columns: frozenset[int]
+    """How many messages back those are that it is made of, from 0 on."""
+
+
 class Ranked(NamedTuple):
-    """A response of a bank, as the model ranks it in a room."""
+    """A response of a bank, as it is ranked in a room."""
 
     number: int
-    energy: float
-    """How well it fits, whomever it is for."""
     to: str | None
     answers: int
     """How many messages back what it answers is, from 0 on."""
-    similar: float
-    """How much what it answered has in common with what it would answer now, from 0 to 1."""
-
-    @property
-    def likely(self) -> float:
-        """How likely it fits."""
-        base, energy, similar = _FITS
-        return 1.0 / (1.0 + exp(-(base + energy * self.energy + similar * self.similar)))
+    likely: float
+    """How likely it is of use."""
+    why: dict[str, float]
+    """What that was made of, by the names of what is fitted."""
 
 
-def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, found: int = FOUND) -> list[Ranked]:
+def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: bool = False) -> list[Ranked]:
     """Responses of a bank that somebody could say next, the best first.
 
     Args:
@@ -93,64 +124,184 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, found: i
         model: That of the room, and of the bank.
         responder: Who speaks next, as an identifier.
         bank: Where to look.
-        found: How many are ranked by the whole model.
+        whole: Whether all that was said is one question; then only answers to whoever had begun a
+            conversation with one are wanted, which neither ask back nor send people away.
     """
     bank.require_model(model.fingerprint)
     people = leads(channel.turns, responder)
     if not len(bank) or not people:
         return []
     neutral = channel.ear.imagine(Message(responder, ""))
-    queries = queries_of(channel, model, neutral, np.concatenate([*people.values()]))
+    asked = questions(channel, model, neutral, np.concatenate([*people.values()]), whole=whole)
     with bank.reading():
-        numbers = search(bank, queries, found)
+        numbers = search(bank, [each.query for each in asked], FOUND)
+        looks = _looked_at(bank, numbers, [each.query for each in asked], channel)
+        best = looks.promising(tells=whole)
+        if not len(best):
+            return []
+        numbers, looks = [numbers[place] for place in best], looks.at(best)
         energies = bounded(weigh(channel, bank, numbers, neutral))
-        return _ranked(channel, bank, people, numbers, energies)
+    return _ranked(people, asked, numbers, energies, looks)
+
+
+class _Looks(NamedTuple):
+    """What is known of N responses before they are weighed, for each of Q questions."""
+
+    words: NDArray[np.float32]
+    """(N, Q) See `search.Match`."""
+    sense: NDArray[np.float32]
+    """(N, Q) See there."""
+    flags: NDArray[np.int64]
+    """(N,) See `tables.FLAGS`."""
+    first: NDArray[np.bool_]
+    """(N,) Whether what was answered, or what its asker said before, began a conversation."""
+    code: NDArray[np.float32]
+    """(Q,) Whether a question has a block of code, so that its words are not all of it."""
+    size: float
+    """Of the bank, as a logarithm."""
+
+    def at(self, places: NDArray[np.int64]) -> _Looks:
+        words, sense, flags, first, code, size = self
+        return _Looks(words[places], sense[places], flags[places], first[places], code, size)
+
+    def flag(self, name: str) -> NDArray[np.float64]:
+        return (self.flags >> FLAGS.index(name) & 1).astype(np.float64)
+
+    def known(self, which: NDArray[np.int64]) -> dict[str, NDArray[np.floating[Any]]]:
+        """What counts of each, if it answers the question with a number."""
+        rows = np.arange(len(which))
+        return {
+            "words": self.words[rows, which], "sense": self.sense[rows, which], "code": self.code[which],
+            "size": np.full(len(which), self.size),
+            "thanked": self.flag("thanked"), "asks": self.flag("asks"), "no_help": self.flag("no help"),
+        }  # fmt: skip
+
+    def promising(self, *, tells: bool) -> NDArray[np.int64]:
+        """Places of those that are worth weighing; what was found first comes first.
+
+        Args:
+            tells: Whether only those are that answered a question, and help.
+        """
+        wanted = np.ones(len(self.flags), bool)
+        if tells:
+            asked = self.flag("question asks") > self.flag("asks")
+            wanted = asked & (self.flag("no help") == 0) & self.first
+        scores = np.max(
+            [_score(self.known(np.full(len(self.flags), q))) for q in range(self.words.shape[1])], 0
+        )
+        order = np.argsort(-scores, kind="stable")
+        chosen: NDArray[np.int64] = np.sort(order[wanted[order]][:WEIGHED])
+        return chosen
+
+
+def _looked_at(bank: Bank, numbers: Sequence[int], queries: Sequence[Query], channel: Channel) -> _Looks:
+    weights = channel.ear.lexicon.piece_weights
+    found = [matches(bank, numbers, query, weights) for query in queries]
+    flags, first = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), bool)
+    for places, rows, table in bank.at(numbers):
+        flags[places] = table["flags"][rows]
+        opening = table["opening.offsets"]
+        first[places] = (table["asked"][rows] == table["thread"][rows]) | (opening[rows + 1] > opening[rows])
+    words, sense = (np.stack(parts, 1) for parts in zip(*found, strict=True))
+    code = np.array([any(mark in query.text for mark in _CODE) for query in queries], np.float32)
+    return _Looks(words, sense, flags, first, code, log(len(bank) / _READ_OF))
+
+
+def _score(known: dict[str, NDArray[np.floating[Any]]]) -> NDArray[np.float64]:
+    """Logarithms of odds."""
+    score = np.full(len(known["words"]), _FIT.base)
+    for name, values in known.items():
+        score += getattr(_FIT, name) * values
+    return score
 
 
 def _ranked(
-    channel: Channel,
-    bank: Bank,
     people: dict[str, NDArray[np.int64]],
+    asked: Sequence[Asked],
     numbers: Sequence[int],
     energies: NDArray[np.float64],
+    looks: _Looks,
 ) -> list[Ranked]:
     """Responses, the likeliest first, each with whom it is for."""
-    weights = channel.ear.lexicon.piece_weights
-    ranked = []
-    for number, row in zip(numbers, energies, strict=True):
-        to, columns = max(people.items(), key=lambda lead: float(np.logaddexp.reduce(row[lead[1]])))
-        energy = float(np.logaddexp.reduce(row[np.concatenate([*people.values()])]))
-        answers = int(columns[np.argmax(row[columns])])
-        similar = _similar(channel.turns[-1 - answers].utterance, *_asked(bank, number, weights))
-        ranked.append(Ranked(number, energy, to, answers, similar))
+    names = list(people)
+    belongs = np.zeros((energies.shape[1], len(names)))
+    for place, columns in enumerate(people.values()):
+        belongs[columns, place] = 1.0
+    within = np.where(belongs.any(axis=1), energies, -np.inf)
+    most = within.max(axis=1, keepdims=True)
+    shares = np.exp(within - most) @ belongs
+    to = shares.argmax(axis=1)
+    answers = np.where(belongs[:, to].T > 0, within, -np.inf).argmax(axis=1)
+    # What it answers may be no question that was looked for: then the likeliest of those counts.
+    question = {column: place for place, each in reversed([*enumerate(asked)]) for column in each.columns}
+    which = np.array([question.get(column, 0) for column in answers.tolist()])
+    known = {"energy": np.log(shares.sum(axis=1)) + most[:, 0], **looks.known(which)}
+    likely = 1.0 / (1.0 + np.exp(-np.clip(_score(known), -700, 700)))
+    ranked = [
+        Ranked(number, names[person], column, chance, dict(zip(known, why, strict=True)))
+        for number, person, column, chance, *why in zip(
+            numbers, to.tolist(), answers.tolist(), likely.tolist(), *(v.tolist() for v in known.values()),
+            strict=True,
+        )
+    ]  # fmt: skip
     return sorted(ranked, key=lambda each: (-each.likely, each.number))
 
 
-def _asked(
-    bank: Bank, number: int, weights: NDArray[np.float32]
-) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """What the question of a response is made of, and how much each part tells."""
-    segment, row = bank.place(number)
-    pieces = bank.segments[segment].table.numbers("asked_pieces", row)
-    return pieces, weights[pieces & np.uint32(len(weights) - 1)]
+def questions(
+    channel: Channel, model: Model, neutral: Utterance, columns: NDArray[np.int64], *, whole: bool = False
+) -> list[Asked]:
+    """What somebody would answer next, whatever they say, the likeliest first.
 
-
-def _similar(said: Utterance, pieces: NDArray[np.uint32], weights: NDArray[np.float32]) -> float:
-    """How much two messages have in common, as a share of the one that says more; rare words count more."""
-    both = float((said.weights[np.isin(said.pieces, pieces)] ** 2).sum())
-    mine, theirs = float((said.weights**2).sum()), float((weights**2).sum())
-    return both / max(mine, theirs, 1.0)
-
-
-def queries_of(channel: Channel, model: Model, neutral: Utterance, columns: NDArray[np.int64]) -> list[Query]:
-    """The messages that somebody would answer next, whatever they say, the likeliest first."""
+    Args:
+        channel: The room.
+        model: That of the room.
+        neutral: A message of theirs that says nothing.
+        columns: How many messages back those are that count.
+        whole: Whether they are one question, all of them.
+    """
     energies = bounded(channel.room.weigh([neutral]))[0]
-    turns = channel.turns[-REACH:]
-    others = [int(column) for column in columns if turns[-1 - column].utterance.speaker != neutral.speaker]
-    chosen = sorted(others, key=lambda column: (-energies[column], column))[:_QUERIES]
-    said = [turns[-1 - column].utterance for column in chosen]
-    vectors = model.head.heard(model.mind.read(said).state)
-    return [Query(each.text, vector) for each, vector in zip(said, vectors, strict=True)]
+    turns = channel.turns[-REACH:][::-1]
+    others = [column for column in columns.tolist() if turns[column].utterance.speaker != neutral.speaker]
+    chosen: list[frozenset[int]] = []
+    likely = sorted(others, key=lambda column: (-energies[column], column))
+    for column in likely:
+        if len(chosen) == _QUERIES or energies[column] < energies[likely[0]] + np.log(_WORTH):
+            break
+        if not any(column in each for each in chosen):
+            chosen.append(_telling(turns, others) if whole else _on_end(turns, column))
+    asked = [[turns[column].utterance for column in sorted(each, reverse=True)] for each in chosen]
+    tokens = [np.concatenate([each.tokens for each in said]) for said in asked]
+    vectors = model.head.heard(model.mind.read([Utterance("", "", tokens=each) for each in tokens]).state)
+    return [
+        Asked(_query(said, vector), columns)
+        for said, vector, columns in zip(asked, vectors, chosen, strict=True)
+    ]
+
+
+def _on_end(turns: Sequence[Turn], column: int) -> frozenset[int]:
+    """Messages that belong to one: what its speaker said in the same conversation with nobody between."""
+    found = {column}
+    for step in (1, -1):
+        place = column + step
+        while 0 <= place < len(turns) and len(found) < _LINES:
+            turn = turns[place]
+            if turn.thread == turns[column].thread:
+                if turn.utterance.speaker != turns[column].utterance.speaker or turn.utterance.gone:
+                    break
+                found.add(place)
+            place += step
+    return frozenset(found)
+
+
+def _telling(turns: Sequence[Turn], columns: Sequence[int]) -> frozenset[int]:
+    """Those of some messages that tell something, if any does: a greeting is no question."""
+    found = frozenset(column for column in columns if turns[column].utterance.telling >= _TELLING)
+    return found or frozenset(columns)
+
+
+def _query(said: Sequence[Utterance], vector: NDArray[np.float32]) -> Query:
+    pieces = np.unique(np.concatenate([each.pieces for each in said]))
+    return Query(" ".join(each.text for each in said), vector, pieces)
 
 
 def weigh(channel: Channel, bank: Bank, numbers: Sequence[int], neutral: Utterance) -> NDArray[np.float32]:
@@ -162,28 +313,30 @@ def weigh(channel: Channel, bank: Bank, numbers: Sequence[int], neutral: Utteran
         numbers: Which.
         neutral: A message of whoever would say them.
     """
-    weights = channel.ear.lexicon.piece_weights
-    drafts = [_draft(bank, number, neutral, weights) for number in numbers]
+    drafts = _drafts(bank, numbers, neutral, channel.ear.lexicon.piece_weights)
     parts = [channel.room.weigh(drafts[start : start + ROWS]) for start in range(0, len(drafts), ROWS)]
     return np.concatenate([np.empty((0, REACH + 1), np.float32), *parts])
 
 
-def _draft(bank: Bank, number: int, neutral: Utterance, weights: NDArray[np.float32]) -> Utterance:
-    """A response as it would be heard: a bank has its words, so that nothing is to be read again."""
-    segment, row = bank.place(number)
-    table: Table = bank.segments[segment].table
-    bits = int(table["flags"][row])
-    flags = {name: bool(bits >> place & 1) for place, name in enumerate(FLAGS)}
-    pieces = table.numbers("pieces", row)
-    return replace(
-        neutral,
-        asks=flags["asks"],
-        bearing=Bearing(flags["anybody"], flags["greets"], flags["answers"], flags["you"]),
-        everybody=flags["everybody"],
-        tokens=table.numbers("tokens", row),
-        pieces=pieces,
-        weights=weights[pieces & np.uint32(len(weights) - 1)],
-    )
+def _drafts(
+    bank: Bank, numbers: Sequence[int], neutral: Utterance, weights: NDArray[np.float32]
+) -> list[Utterance]:
+    """Responses as they would be heard: a bank has their words, so that nothing is to be read again."""
+    drafts = [neutral] * len(numbers)
+    for places, rows, table in bank.at(numbers):
+        tokens, token_at = table.lists("tokens", rows)
+        pieces, piece_at = table.lists("pieces", rows)
+        tells = weights[pieces & np.uint32(len(weights) - 1)]
+        flags = (table["flags"][rows][:, None] >> np.arange(len(FLAGS)) & 1).astype(bool).tolist()
+        bounds = (pairwise(each.tolist()) for each in (token_at, piece_at))
+        for place, bits, (first, last), (start, stop) in zip(places.tolist(), flags, *bounds, strict=True):
+            asks, _, *bearing, everybody = bits[:7]
+            drafts[place] = Utterance(
+                neutral.speaker, neutral.text, time=neutral.time, kind=neutral.kind, own=neutral.own,
+                called=neutral.called, asks=asks, bearing=Bearing(*bearing), everybody=everybody,
+                tokens=tokens[first:last], pieces=pieces[start:stop], weights=tells[start:stop],
+            )  # fmt: skip
+    return drafts
 
 
 def propose(
@@ -194,7 +347,7 @@ def propose(
     k: int,
     *,
     least: float = LEAST,
-    tells: bool = False,
+    whole: bool = False,
 ) -> list[Proposal]:
     """The best responses of a bank that are likely enough to fit; see `Session.respond`.
 
@@ -205,11 +358,9 @@ def propose(
         bank: Where to look.
         k: How many at most.
         least: How likely one must fit.
-        tells: Whether only those are wanted that answered a question, and ask nothing back.
+        whole: See `rank`.
     """
-    ranked = rank(channel, model, responder, bank)
-    if tells:
-        ranked = [each for each in ranked if _tells(bank, each.number)]
+    ranked = rank(channel, model, responder, bank, whole=whole)
     name_of = channel.people.name_of
     result = []
     for each in ranked[:k]:
@@ -221,9 +372,3 @@ def propose(
         answered = channel.turns[-1 - each.answers].utterance.text
         result.append(Proposal(addressee, text, each.likely, answered, source, each.to))
     return result
-
-
-def _tells(bank: Bank, number: int) -> bool:
-    segment, row = bank.place(number)
-    bits = int(bank.segments[segment].table["flags"][row])
-    return bool(bits >> FLAGS.index("question asks") & 1) and not bits >> FLAGS.index("asks") & 1

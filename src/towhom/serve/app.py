@@ -90,6 +90,15 @@ async def threads(body: schemas.Chat, service: Serving) -> Response:
     return JSONResponse({"messages": placed})
 
 
+@router.post("/v1/answered", response_model=schemas.Proposals)
+async def answered(body: schemas.AskedBefore, service: Serving) -> Response:
+    """Find what the server's response bank has that answered the like of a question before."""
+    service.limits.texts(body.question, "body.question")
+    question = {"bank": _bank(service), "top": body.top, "least": body.least}
+    found = await service.askers.idlest().ask("answered", question=body.question, **question)
+    return JSONResponse({"responses": found})
+
+
 @router.post(
     "/v1/logs",
     response_model=schemas.LogLine,
@@ -233,9 +242,7 @@ async def select_next(id: ChannelId, body: schemas.Question, service: Serving) -
 async def respond(id: ChannelId, body: schemas.BankQuestion, service: Serving) -> Response:
     """Find what somebody could say next in a channel, and to whom, in the server's response bank."""
     service.limits.name(body.responder, "body.responder")
-    if service.settings.bank is None:
-        raise Problem(404, "no-bank", "This server has no response bank; its setting `bank` names one.")
-    question = {"bank": str(service.settings.bank.resolve()), "top": body.top, "least": body.least}
+    question = {"bank": _bank(service), "top": body.top, "least": body.least}
     found = await service.channels.respond(id, responder=body.responder, **question)
     return JSONResponse({"responses": found})
 
@@ -331,6 +338,13 @@ def _check_chats(service: Service, chats: Sequence[schemas.ChatOfPeople], many: 
         where = f"body.requests[{number}]" if many else "body"
         service.limits.chat(chat.messages, f"{where}.messages")
         service.limits.people(chat.people, f"{where}.people")
+
+
+def _bank(service: Service) -> str:
+    """The folder of the response bank."""
+    if service.settings.bank is None:
+        raise Problem(404, "no-bank", "This server has no response bank; its setting `bank` names one.")
+    return str(service.settings.bank.resolve())
 
 
 def _channel(kept: Kept) -> schemas.Channel:

@@ -12,9 +12,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from towhom.chat import Message
 from towhom.crosstalk.mind import Heard, Question
 from towhom.errors import TowhomError
 from towhom.live import Model
+from towhom.live.answered import answers_to
 from towhom.readers.jsonl import message_from
 from towhom.serve.answers import introduce, placed, selections
 from towhom.serve.banks import opened_bank
@@ -26,6 +28,7 @@ Item = TypeVar("Item")
 Records = list[dict[str, Any]]
 _POLITE = 5
 """How far a process with a log stands back, so that channels go first (see `nice`)."""
+_ASKER = "asker"
 
 
 class Jobs:
@@ -44,6 +47,7 @@ class Jobs:
             "addressees": self._addressees,
             "select": self._select,
             "threads": self._threads,
+            "answered": self._answered,
             "log": self._log,
             "more": self._more,
             "open": self._open,
@@ -91,6 +95,13 @@ class Jobs:
 
     def _threads(self, messages: Records) -> Job:
         return (yield from _resting(placed(self._model, [message_from(each) for each in messages])))
+
+    def _answered(self, question: list[str], bank: str, top: int, least: float) -> Job:
+        """What answered the like of a question before."""
+        yield None
+        said = [Message(_ASKER, text) for text in question]
+        found = answers_to(self._model, said, opened_bank(bank), top, least=least)
+        return [each.record() for each in found]
 
     # -- a log that came whole, in a process of its own
 

@@ -54,8 +54,12 @@ class Limits:
         """Refuse too many candidates, and those that are too long."""
         self.name(question.responder, f"{where}.responder")
         _few(len(question.candidates), self._most.max_candidates, "candidates", f"{where}.candidates")
-        for place, candidate in enumerate(question.candidates):
-            _short(candidate, self._most.max_text, f"{where}.candidates[{place}]")
+        self.texts(question.candidates, f"{where}.candidates")
+
+    def texts(self, texts: Sequence[str], where: str) -> None:
+        """Refuse texts that are too long."""
+        for place, text in enumerate(texts):
+            _short(text, self._most.max_text, f"{where}[{place}]")
 
     def answer(self, selected: Found | None) -> Found:
         """Refuse to answer with more than can be."""

@@ -202,6 +202,14 @@ class BankQuestion(_In):
     least: float = Field(LEAST, ge=0, le=1, description="How likely a response must be of use.")
 
 
+class AskedBefore(_In):
+    """A question that may have been answered before: all that its speaker said about it."""
+
+    question: list[Text] = Field(min_length=1, max_length=10)
+    top: Count = Field(3, ge=1, le=100, strict=True, description="How many answers to give at most.")
+    least: float = Field(LEAST, ge=0, le=1, description="How likely an answer must be of use.")
+
+
 class ChatQuestion(ChatOfPeople, Question):
     """A chat, who speaks next in it, and what they may say."""
 
@@ -384,6 +392,7 @@ class Source(BaseModel):
     number: int = Field(description="In the bank, as of now.")
     text: str = Field(description="With {addressee} and {responder} in the place of names.")
     question: str
+    opening: str | None = Field(description="What its asker began with, if that is something else.")
     document: str
     channel: str | None
     line: int
@@ -393,6 +402,7 @@ class Source(BaseModel):
     time: str | None
     link: str | None
     times: int = Field(description="How often it was said.")
+    thanked: bool = Field(description="Whether its asker said that it helped.")
 
 
 class Proposal(BaseModel):

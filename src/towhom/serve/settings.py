@@ -78,7 +78,7 @@ class Settings:
         str | None, About("How long messages are kept: 30d, 12h, 45m; older ones are deleted.", "for ever")
     ] = None
     model: Annotated[Path | None, About("A model folder.", "the model that comes with towhom")] = None
-    bank: Annotated[Path | None, About("A response bank, for `respond`.", "none")] = None
+    bank: Annotated[Path | None, About("A response bank, for `respond` and `answered`.", "none")] = None
     workers: Annotated[int, About("Processes that run the model.", "one a core, less one", least=1)] = field(
         default_factory=_workers
     )

@@ -1,5 +1,7 @@
-// The list of questions that nobody has answered: when, who, what; a click leads to the message.
+// The list of questions that nobody has answered: when, who, what, and what answered the like before; a click
+// leads to the message.
 
+import { Before } from "./before.js";
 import { dayName, shorten, whenOf } from "./chat.js";
 import { byId, count, make } from "./dom.js";
 import { plain } from "./marks.js";
@@ -11,6 +13,7 @@ export class Questions {
   constructor(go) {
     this._limit = PAGE;
     this._items = new Map();
+    this._before = new Before();
     byId("question-list").addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (button) go(button.line);
@@ -70,7 +73,7 @@ export class Questions {
     );
     button.line = line;
     item ??= make("li");
-    item.replaceChildren(button);
+    item.replaceChildren(button, this._before.of(line));
     item.state = state;
     this._items.set(line, item);
     return item;

@@ -1,0 +1,189 @@
+"""How useful the answers of a bank are, as somebody who reads them judges.
+
+    python benchmarks/bank_read.py ask BANK DEV... --half 0 --examples 450 --best 80 --out EXAMPLES
+    python benchmarks/bank_read.py ask BANK DEV... --half 1 --examples 100 --out EXAMPLES
+    python benchmarks/bank_read.py judge EXAMPLES VERDICTS EXAMPLES VERDICTS --json RECORD
+
+`ask` draws questions that start a conversation in logs outside the bank, and writes the best answer to each,
+if any, with what its probability was made of. Whoever reads EXAMPLES writes VERDICTS: a line each with
+`useful`, `off` or `harmful`, or `null` where the bank gave nothing. `judge` fits the probability to the
+first of two such readings and finds the threshold of silence there; on the second, it counts what towhom says
+with those that it has. The record has no texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom import Message, load
+from towhom.bank import Bank
+from towhom.bank.filters import is_bot
+from towhom.blas import one_thread
+from towhom.chat import Kind
+from towhom.hearing.words import asks
+from towhom.live import Model
+from towhom.live.channel import Channel
+from towhom.live.following import follow_together
+from towhom.live.responding import LEAST, rank
+from towhom.readers import Report, find_logs
+from towhom.records import circumstances, describe_data, write_record
+from towhom.threads.talks import gather
+
+_FEATURES = ("energy", "words", "sense", "code")
+_SHRINK = 1.0
+"""How strongly weights are pulled towards 0, where features have a spread of 1."""
+_WANTED = 0.5
+"""The share of what is shown that must be useful, on the half that the threshold is set on."""
+
+
+def main() -> None:
+    """Ask, or judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    ask = commands.add_parser("ask")
+    ask.add_argument("bank", type=Path)
+    ask.add_argument("logs", type=Path, nargs="+")
+    ask.add_argument("--half", type=int, choices=(0, 1), default=1, help="every other question")
+    ask.add_argument("--examples", type=int, default=100)
+    ask.add_argument("--best", type=int, help="only so many, those with the likeliest answers")
+    ask.add_argument("--seed", type=int, default=0)
+    ask.add_argument("--out", type=Path, required=True)
+    judge = commands.add_parser("judge")
+    for name in ("fit", "fit_verdicts", "report", "report_verdicts"):
+        judge.add_argument(name, type=Path)
+    judge.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if options.command == "ask":
+        _ask(options)
+    else:
+        _judge(options)
+
+
+def _ask(options: argparse.Namespace) -> None:
+    bank, model = Bank(options.bank), load()
+    random = Random(options.seed)
+    asked = []
+    share = -(-options.examples // len(options.logs))
+    for path in options.logs:
+        found = list(_questions(model, path))[options.half :: 2]
+        asked += [(path.name, said) for said in random.sample(found, min(share, len(found)))]
+    random.shuffle(asked)
+    examples = []
+    with options.out.open("w", encoding="utf-8") as file, one_thread():
+        head = {
+            **circumstances(), "seed": options.seed, "data": describe_data(options.logs),
+            "bank": {"responses": len(bank), "sources": bank.manifest["sources"]},
+        }  # fmt: skip
+        file.write(json.dumps(head) + "\n")
+        for where, said in asked[: options.examples]:
+            channel = Channel(model.mind, model.lexicon)
+            follow_together([channel.follow(said, lambda line: None)])
+            best = next(iter(rank(channel, model, " helper", bank, whole=True)), None)
+            example: dict[str, Any] = {"where": where, "question": " / ".join(each.text for each in said)}
+            if best is not None:
+                source = bank[best.number]
+                example |= {
+                    "earlier": f"{source.opening or ''} / {source.question}", "answer": source.text,
+                    "why": best.why, "likely": best.likely,
+                }  # fmt: skip
+            examples.append(example)
+        if options.best:
+            examples.sort(key=lambda each: -each.get("likely", 0.0))
+        for example in examples[: options.best]:
+            file.write(json.dumps(example, ensure_ascii=False) + "\n")
+
+
+def _questions(model: Model, path: Path) -> Iterator[list[Message]]:
+    """What people began conversations with, if they asked something."""
+    for log in find_logs(path, report=Report()):
+        for talk in gather(model.threads(log.messages(Report()))):
+            first = talk.first
+            if not first.placed.starts or first.message.kind is not Kind.MESSAGE or is_bot(first.message):
+                continue
+            said = []
+            for each in talk.said[:4]:
+                if each.who is not first.who:
+                    break
+                said.append(each.message)
+            if any(asks(each.text) for each in said):
+                yield said
+
+
+def _judge(options: argparse.Namespace) -> None:
+    fit_head, fit = _read(options.fit, options.fit_verdicts)
+    head, report = _read(options.report, options.report_verdicts)
+    weights = _fitted([each for each in fit if "why" in each])
+    for each in fit:
+        each["likely"] = round(_likely(weights, each["why"]), 4) if "why" in each else 0.0
+    least = _threshold(fit)
+    counts = {"fit_counts": _counted(fit, least), "report_counts": _counted(report, LEAST)}
+    record = {
+        **circumstances(), "seed": [fit_head["seed"], head["seed"]], "data": head["data"],
+        "fit_asked": fit_head, "report_asked": head, "weights": weights, "least": least, **counts,
+        "fit": fit, "report": report,
+    }  # fmt: skip
+    print(json.dumps({"weights": weights, "least": least, **counts}, indent=1))
+    if options.json:
+        write_record(options.json, record)
+
+
+def _read(examples: Path, verdicts: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """How examples came about, and what was judged of each."""
+    head, *found = (json.loads(line) for line in examples.read_text("utf-8").splitlines())
+    return head, [
+        {"verdict": verdict, **{name: each[name] for name in ("where", "why", "likely") if name in each}}
+        for each, verdict in zip(found, verdicts.read_text("utf-8").split(), strict=True)
+    ]
+
+
+def _fitted(examples: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Logistic regression, by Newton's method."""
+    x = np.array([[each["why"][name] for name in _FEATURES] for each in examples])
+    mean, spread = x.mean(0), x.std(0) + 1e-9
+    design = np.column_stack([np.ones(len(x)), (x - mean) / spread])
+    y = np.array([each["verdict"] == "useful" for each in examples], float)
+    shrink = np.diag([0.0, *[_SHRINK] * len(_FEATURES)])
+    weights = np.zeros(design.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-design @ weights))
+        slope = design.T @ (y - p) - shrink @ weights
+        weights += np.linalg.solve((design.T * (p * (1 - p))) @ design + shrink, slope)
+    own = weights[1:] / spread
+    found: NDArray[np.float64] = np.concatenate([[weights[0] - own @ mean], own])
+    return dict(zip(("base", *_FEATURES), found.round(4).tolist(), strict=True))
+
+
+def _likely(weights: dict[str, float], why: dict[str, float]) -> float:
+    score = weights["base"] + sum(weights[name] * why[name] for name in _FEATURES)
+    return float(1 / (1 + np.exp(-score)))
+
+
+def _threshold(examples: Sequence[dict[str, Any]]) -> float:
+    """The lowest probability from which on enough of what is shown is useful."""
+    for least in np.arange(0.05, 0.95, 0.05):
+        shown = [each for each in examples if each["likely"] >= least]
+        if shown and sum(each["verdict"] == "useful" for each in shown) >= _WANTED * len(shown):
+            return round(float(least), 2)
+    return 0.95
+
+
+def _counted(examples: Sequence[dict[str, Any]], least: float) -> dict[str, dict[str, int]]:
+    """Verdicts without a threshold, and with it: what is not shown is null."""
+    shown = ["null" if each.get("likely", 0.0) < least else each["verdict"] for each in examples]
+    return {
+        "everything shown": dict(Counter(each["verdict"] for each in examples)),
+        "with the threshold": dict(Counter(shown)),
+    }
+
+
+if __name__ == "__main__":
+    main()
