@@ -8,13 +8,13 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from towhom.cli.options import FOLDER
+from towhom.cli.options import FOLDER, PartType
 from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus
 from towhom.documents import parse_json
 from towhom.experiments import load_experiment
 from towhom.extras import require
-from towhom.models.registry import SYSTEMS
+from towhom.models.registry import SYSTEMS, systems
 from towhom.persistence import SavedModel, load_model
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
@@ -35,8 +35,9 @@ _DEFAULT = TrainingConfig()
 )
 @click.option(
     "--system",
-    type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
-    help=f"Which of the paper's systems.  [default: {_DEFAULT.system}]",
+    # A saved model names its system, which has to be found again: no module:Class.
+    type=PartType([n for n, each in SYSTEMS.items() if each.neural], systems, targets=False),
+    help=f"A system of the paper, or one that a plugin brings.  [default: {_DEFAULT.system}]",
 )
 @click.option("--context", type=int, help=f"T, messages of context.  [default: {_DEFAULT.context}]")
 @click.option(
@@ -70,6 +71,7 @@ _DEFAULT = TrainingConfig()
 @click.option(
     "--tensorboard", type=FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."
 )
+@click.option("--device", help="cpu, cuda, cuda:1, mps.  [default: a GPU if there is one, else the CPU]")
 @click.option("--seed", default=_DEFAULT.seed, show_default=True, help="For all that is random.")
 def train(
     out: Path,
@@ -80,6 +82,7 @@ def train(
     parts: tuple[str, ...],
     tensorboard: Path | None,
     force: bool,
+    device: str | None,
     **options: Any,
 ) -> None:
     """Train a system and write the best model to the folder OUT.
@@ -131,7 +134,10 @@ def train(
             )
 
         try:
-            result = run(config, Corpus(folder), source, out, watch=Watch(step, epoch), replace_model=force)
+            result = run(
+                config, Corpus(folder), source, out,
+                watch=Watch(step, epoch), replace_model=force, device=device,
+            )  # fmt: skip
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
         finally:
