@@ -36,7 +36,11 @@ _DEFAULT = TrainingConfig()
 @click.option(
     "--system",
     # A saved model names its system, which has to be found again: no module:Class.
-    type=PartType([n for n, each in SYSTEMS.items() if each.neural], systems, targets=False),
+    type=PartType(
+        [name for name, system in SYSTEMS.items() if system.neural],
+        lambda: systems().keys() - SYSTEMS.keys(),
+        targets=False,
+    ),
     help=f"A system of the paper, or one that a plugin brings.  [default: {_DEFAULT.system}]",
 )
 @click.option("--context", type=int, help=f"T, messages of context.  [default: {_DEFAULT.context}]")
