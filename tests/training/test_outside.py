@@ -1,4 +1,4 @@
-"""A system with weights of another package: trained, saved, loaded, run with and without torch; and devices."""
+"""A system with weights of another package: trained, saved, loaded, run without torch; and devices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from towhom.models.configs import SIRNNConfig
 from towhom.models.registry import Entry
 from towhom.models.sirnn import SIRNN
 from towhom.persistence import load_model
-from towhom.runtime.sirnn import SIRNN as Runtime
+from towhom.runtime import sirnn as runtime
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 from towhom.training.loop import train
@@ -33,7 +33,7 @@ class TheirsConfig(SIRNNConfig):
     hidden: int = 5
 
 
-class TheirsRuntime(Runtime):
+class TheirsRuntime(runtime.SIRNN):
     name = "theirs"
 
 
