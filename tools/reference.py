@@ -132,8 +132,7 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _parameter(parameter: inspect.Parameter, owner: Any) -> str:
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-    text = stars + parameter.name
+    text = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
     if parameter.annotation is not parameter.empty:
         text += f": {_annotation(parameter.annotation)}"
     if parameter.default is parameter.empty:
@@ -145,7 +144,7 @@ def _parameter(parameter: inspect.Parameter, owner: Any) -> str:
 
 
 def _annotation(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return annotation if isinstance(annotation, str) else str(inspect.formatannotation(annotation))
 
 
 def _factory(owner: Any, name: str) -> str | None:
@@ -322,8 +321,8 @@ def settings() -> str:
     lines = [
         "# Settings of the server", "",
         "Made from the settings themselves. Each is a flag of `towhom serve`, an environment variable, and a "
-        "key of the TOML file that `--config` names; a flag counts before the environment, and that before the "
-        "file.", "",
+        "key of the TOML file that `--config` names; a flag counts before the environment, and that before "
+        "the file.", "",
         "| key | flag | environment variable | default | |", "|---|---|---|---|---|",
     ]  # fmt: skip
     for name, (_, about) in known_settings().items():
