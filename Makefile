@@ -4,7 +4,7 @@ PYTHON ?= python3
 DEMO := .venv-demo
 DEV := .venv
 
-.PHONY: demo test compat attack clean
+.PHONY: demo test site release compat attack clean
 
 demo: $(DEMO)/installed
 	$(DEMO)/bin/towhom demo
@@ -29,6 +29,14 @@ $(DEV)/installed: pyproject.toml constraints.txt
 	$(DEV)/bin/pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
 	touch $@
 
+# The documentation, to read in a browser: site/index.html.
+site: $(DEV)/installed
+	$(DEV)/bin/python -m tools.site site
+
+# Wheel and source distribution, checked, and installed in environments that have nothing else.
+release:
+	$(PYTHON) tools/release.py
+
 # The oldest and the newest versions that pyproject.toml allows, each in an environment of its own.
 compat:
 	$(PYTHON) tools/compat.py
@@ -39,4 +47,4 @@ attack: $(DEV)/installed
 	$(DEV)/bin/python -m tools.attack --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean:
-	rm -rf $(DEMO) $(DEV) .venv-compat .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
+	rm -rf $(DEMO) $(DEV) .venv-compat site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist

@@ -8,6 +8,9 @@ from typing import Protocol
 
 import pytest
 
+# So that assertions of the public contracts say what they compared.
+pytest.register_assert_rewrite("towhom.testing")
+
 SPEAKERS = ("ada", "bob", "cyd", "dee", "Eve_", "fay|afk", "gus`", "hal9")
 WORDS = (
     "the", "kettle", "is", "on", "who", "took", "my", "soldering", "iron", "it's", "don't", "panic", "maybe",

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.models.chats import Said, random_document, write_corpus
 from towhom.batching import NOBODY, Batcher, Questions
 from towhom.corpus import Corpus
+from towhom.testing.chats import Said, random_document, write_corpus
 
 CANDIDATES = 3
 

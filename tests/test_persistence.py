@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from tests.models.chats import word_vectors
 from tests.models.systems import neural, weights_of
 from towhom import __version__
 from towhom.errors import MissingExtraError, ModelFormatError
@@ -24,6 +23,7 @@ from towhom.models.neural import NeuralSelector
 from towhom.persistence import SavedModel, load_model, save_model
 from towhom.runtime.sirnn import SIRNN
 from towhom.selection import Rule
+from towhom.testing.chats import word_vectors
 from towhom.text.vocabulary import ModelVocabulary
 
 VOCABULARY = ModelVocabulary.of(word_vectors(4, known=("tea", "größe", "☕")), ("tea", "größe", "☕"))

@@ -63,3 +63,7 @@ class MissingExtraError(TowhomError):
 
 class RoomError(TowhomError):
     """Rooms of a chat server that cannot be followed or spoken to."""
+
+
+class PluginError(TowhomError):
+    """A part of another package that cannot be loaded, or is not what it is registered as."""

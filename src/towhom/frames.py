@@ -69,7 +69,7 @@ def frame(
     Args:
         logs: Files, folders, zip archives; or messages.
         model: A model folder; None for the model that comes with towhom.
-        format: A name from `towhom.readers.READERS`; found by looking at the file if None.
+        format: A name from `towhom.readers.readers()`; found by looking at the file if None.
         room: Only these rooms. This and the others choose what is in the frame; the model hears everything.
         since: Only from this day or time on.
         until: Only to this day or time; a day counts to its end.

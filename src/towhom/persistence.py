@@ -30,7 +30,7 @@ from towhom.model_folder import (
     read_words,
     write_folder,
 )
-from towhom.models.registry import SYSTEMS, system_class, system_config
+from towhom.models.registry import entry, system_class, system_config
 from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule
 from towhom.text.vocabulary import ModelVocabulary
@@ -63,7 +63,7 @@ class SavedModel:
     @property
     def settings(self) -> dict[str, Any]:
         """The configuration as it can be chosen: without what makes the system this one."""
-        own = SYSTEMS[self.system].settings
+        own = entry(self.system).settings
         return {key: value for key, value in asdict(self.config).items() if key not in own}
 
     @property
@@ -197,7 +197,7 @@ def _card(config: dict[str, Any], training: dict[str, Any]) -> str:
     """A page about the model, for people."""
     dev = training.get("dev", {})
     lines = [
-        f"# {SYSTEMS[config['system']].title}",
+        f"# {entry(config['system']).title}",
         "",
         f"Trained with towhom {__version__}; selects an addressee and a response for the next message",
         f"of a conversation with many speakers, from {config['context']} messages of context.",

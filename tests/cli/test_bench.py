@@ -13,9 +13,9 @@ from tests.experiments.tiny import corpus as corpus
 from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
-from tests.models.chats import Said, write_corpus
 from towhom.corpus import Corpus
 from towhom.nn.kernels import choose_kernels
+from towhom.testing.chats import Said, write_corpus
 
 RATES = ("train_samples_per_second", "plain_samples_per_second", "predict_samples_per_second")
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.evaluation.test_cases import corpus as corpus
-from tests.models.chats import WORDS, word_vectors
 from tests.models.systems import neural
 from tests.nn.conftest import one_thread as one_thread
 from towhom.corpus import Corpus
@@ -18,6 +17,7 @@ from towhom.evaluation.cases import System, find_cases
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
 from towhom.pages import markdown_text
 from towhom.persistence import save_model
+from towhom.testing.chats import WORDS, word_vectors
 from towhom.text.vocabulary import ModelVocabulary
 
 BASELINES = ("recent-tfidf", "direct-recent-tfidf")

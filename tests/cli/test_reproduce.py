@@ -17,13 +17,13 @@ from tests.experiments.tiny import corpus as corpus
 from tests.experiments.tiny import folders as folders
 from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
-from tests.models.chats import write_corpus
 from tests.training.conftest import quiz
 from towhom.corpus import Split
 from towhom.evaluation.evaluator import evaluate
 from towhom.evaluation.metrics import Outcomes
 from towhom.experiments import load_experiment
 from towhom.experiments import run as runs
+from towhom.testing.chats import write_corpus
 
 BASELINES = ("--system", "chance", "--system", "recent-tfidf", "--candidates", "2")
 TINY = {"batch": 16, "epochs": 1, "settings": {"hidden": 7, "init": 0.3}}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Run
-from tests.models.chats import Said, write_corpus
 from towhom.corpus import Corpus, Split
+from towhom.testing.chats import Said, write_corpus
 from towhom.text.vectors import WordVectors
 
 GLOVE = "tea 1 2 3\nmilk 4 5 6\nelephant 7 8 9\n"

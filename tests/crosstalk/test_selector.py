@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from tests.crosstalk.chats import LEXICON, random_weights
-from tests.models.chats import Said, random_document, write_corpus
 from towhom.batching import Batcher
 from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, build_corpus
 from towhom.crosstalk.mind import Mind
@@ -20,6 +19,7 @@ from towhom.evaluation.evaluator import evaluate
 from towhom.models import crosstalk as module
 from towhom.models.crosstalk import Crosstalk
 from towhom.selection import Rule, Scores
+from towhom.testing.chats import Said, random_document, write_corpus
 
 PEOPLE = ("ada", "bob", "cyd", "dee", "eve", "fay")
 WORDS = ("the", "is", "tea", "milk", "door", "kettle", "open", "thanks", "solder", "reboot", "yes")

@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from tests.models.chats import WORDS, Said, random_document, word_vectors, write_corpus
 from tests.models.systems import neural
 from towhom.chat import Message
 from towhom.corpus import Corpus, Split
@@ -16,6 +15,7 @@ from towhom.evaluation.case_pages import case_parts, cases_html, cases_markdown
 from towhom.evaluation.cases import Case, Selected, System, find_cases
 from towhom.evaluation.evaluator import evaluate
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
+from towhom.testing.chats import WORDS, Said, random_document, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 DOCUMENTS = (

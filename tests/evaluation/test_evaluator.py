@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.models.chats import Said, random_document, word_vectors, write_corpus
 from tests.models.systems import neural
 from towhom.batching import Batcher, Questions
 from towhom.corpus import Corpus, Split
@@ -20,6 +19,7 @@ from towhom.models.base import Selector, mask_addressees
 from towhom.models.chance import Chance
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
 from towhom.selection import Rule, Scores, choose
+from towhom.testing.chats import Said, random_document, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 CHAT = (

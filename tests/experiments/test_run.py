@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.experiments.tiny import SETTINGS
-from tests.models.chats import word_vectors, write_corpus
 from tests.training.conftest import quiz
 from towhom.corpus import Corpus, Split
 from towhom.errors import MissingExtraError, TowhomError
@@ -27,6 +26,7 @@ from towhom.models.chance import Chance
 from towhom.persistence import load_model
 from towhom.records import circumstances
 from towhom.selection import Rule
+from towhom.testing.chats import word_vectors, write_corpus
 from towhom.text.vectors import WordVectors
 from towhom.training import loop
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from tests.models.chats import WORDS, Document, Said, write_corpus
 from towhom.corpus import Corpus, Split
+from towhom.testing.chats import WORDS, Document, Said, write_corpus
 
 KNOWN_WORD, OTHER_WORD = "amber", "pond"
 """People are called so, and both stay words; the second is not known to the models of the tests."""

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.models.chats import Document, Said, write_corpus
 from tests.models.systems import batcher, selector
 from towhom.corpus import Corpus, Split
 from towhom.models.tfidf import inverse_document_frequency
 from towhom.selection import Scores, choose
+from towhom.testing.chats import Document, Said, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 NO_WORDS = ModelVocabulary((), np.zeros((1, 2), np.float32))

@@ -11,13 +11,13 @@ import torch
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from tests.models.chats import Said, word_vectors, write_corpus
 from tests.models.plain import Chat, Message, PlainModel, Result
 from tests.models.systems import NEURAL, batcher, neural
 from towhom.batching import Questions
 from towhom.corpus import Corpus
 from towhom.models.recurrent import RecurrentSelector
 from towhom.selection import Rule, choose
+from towhom.testing.chats import Said, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 FIVE = (

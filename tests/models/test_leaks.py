@@ -16,12 +16,12 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from tests.models.chats import Said
 from tests.models.rooms import LATER, PEOPLE, places, room, room_text, rooms, write_rooms
 from tests.models.systems import NEURAL, assert_same_questions, batcher, in_numpy, selector
 from towhom.batching import Questions
 from towhom.corpus import Corpus, Split
 from towhom.models.registry import SYSTEMS
+from towhom.testing.chats import Said
 from towhom.text.vocabulary import ModelVocabulary
 
 CONTEXT = 5

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.models.chats import DIMENSIONS
 from tests.models.systems import NEURAL, neural, selector
 from towhom.corpus import Corpus
 from towhom.errors import ConfigError
@@ -14,6 +13,7 @@ from towhom.models.base import Selector
 from towhom.models.configs import SIRNNConfig
 from towhom.models.registry import SYSTEMS, entry, system_class, system_config
 from towhom.models.sirnn import SIRNN
+from towhom.testing.chats import DIMENSIONS
 from towhom.text.vocabulary import ModelVocabulary
 
 

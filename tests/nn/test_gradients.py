@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck
 
-from tests.models.chats import Said, word_vectors, write_corpus
 from tests.models.systems import batcher, neural
 from towhom.models.sirnn import IGRU
+from towhom.testing.chats import Said, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 CHAT = (

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.models.chats import Said, word_vectors, write_corpus
 from tests.models.systems import NEURAL, batcher, neural
 from towhom.corpus import Corpus
 from towhom.nn.compiling import load_library
 from towhom.nn.kernels import Kernels, choose_kernels, cuts, load_kernels, pointer
+from towhom.testing.chats import Said, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 CHAT = (

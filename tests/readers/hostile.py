@@ -10,14 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from tests.readers.exports import Files, zipped
-from towhom.chat import Message
-from towhom.errors import TowhomError
-from towhom.readers import Report, find_logs
 
 Damage = Callable[[bytes, Random], bytes]
 
@@ -160,37 +156,3 @@ def damaged(files: Files, random: Random) -> Files:
     for damage in random.choices(DAMAGES, k=random.choice((1, 1, 2))):
         content = damage(content, random)
     return files | {name: content}
-
-
-def messages_of(path: Path, format: str | None, report: Report) -> list[Message]:
-    return [
-        message for log in find_logs(path, format=format, report=report) for message in log.messages(report)
-    ]
-
-
-def messages_of_documents(path: Path, format: str | None, report: Report) -> list[Message]:
-    return [
-        message
-        for log in find_logs(path, format=format, report=report)
-        for document in log.documents(report)
-        for message in document.messages(report)
-    ]
-
-
-def assert_survives(path: Path, format: str | None) -> None:
-    """Both ways of reading give the same, and fail, if they do, with an error for people."""
-    results: list[tuple[list[Message] | str, Report]] = []
-    for read in (messages_of, messages_of_documents):
-        report = Report()
-        try:
-            results.append((read(path, format, report), report))
-        except TowhomError as error:
-            results.append((str(error), report))
-    assert results[0][0] == results[1][0]
-    if isinstance(results[0][0], list):
-        assert results[0][1] == results[1][1]
-        assert results[0][1].kinds.total() == len(results[0][0])
-        for message in results[0][0]:
-            assert isinstance(message.speaker, str)
-            assert isinstance(message.text, str)
-            assert isinstance(message.addressee, str | None)

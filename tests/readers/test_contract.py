@@ -1,12 +1,10 @@
-"""What every reader has to do, whatever the format. A new reader is tested by its line in the registry."""
+"""What every reader has to do, whatever the format: the public contract, and damage of many more kinds."""
 
 from __future__ import annotations
 
 import json
-import pickle
 import random
 import re
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.readers.exports import write, zipped
-from tests.readers.hostile import assert_survives, damaged, messages_of, messages_of_documents, places
+from tests.readers.exports import write
+from tests.readers.hostile import damaged, places
 from tests.readers.long import LONG
-from towhom.readers import READERS, Report, find_logs, read_conversations, read_messages, reader_class
-from towhom.readers.links import Recent
+from towhom.readers import READERS, Report, find_logs, read_conversations, reader_class
+from towhom.testing.readers import ReaderContract, assert_survives
 
 FORMATS = list(READERS)
 GENERAL = ("table", "pattern")
@@ -36,20 +34,17 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     return name, write(tmp_path / "log", build(400))
 
 
+class TestEveryReader(ReaderContract):
+    @pytest.fixture(autouse=True, params=list(LONG))
+    def _long(self, request: pytest.FixtureRequest) -> None:
+        self.format, self.build = LONG[request.param]
+
+    def write(self, folder: Path, lines: int) -> Path:
+        return write(folder, self.build(lines))
+
+
 def test_every_format_has_a_sample() -> None:
     assert {name for name, _ in LONG.values()} == set(READERS)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_readers_say_what_they_are(format: str) -> None:
-    cls = reader_class(format)
-    assert cls.name == format
-    assert cls.title
-    assert cls.__doc__
-
-
-def test_the_format_is_found_by_looking(sample: tuple[str, Path]) -> None:
-    assert [log.reader.name for log in find_logs(sample[1])] == [sample[0]]
 
 
 def test_only_one_reader_knows_a_log(sample: tuple[str, Path]) -> None:
@@ -58,22 +53,6 @@ def test_only_one_reader_knows_a_log(sample: tuple[str, Path]) -> None:
     assert knowing[0] == sample[0]
     assert set(knowing[1:]) <= set(GENERAL)
     assert tuple(READERS)[-2:] == GENERAL
-
-
-def test_samples_are_read_without_loss(sample: tuple[str, Path]) -> None:
-    report = Report(strict=True)
-    messages = messages_of(sample[1], None, report)
-    assert len(messages) >= 390
-    assert report.kinds.total() == len(messages)
-    assert report.malformed == 0
-    assert not report.skipped_files
-
-
-def test_streaming_equals_documents(sample: tuple[str, Path]) -> None:
-    streamed, cut = Report(), Report()
-    assert messages_of(sample[1], None, streamed) == messages_of_documents(sample[1], None, cut)
-    assert streamed == cut
-    assert list(read_messages(sample[1])) == messages_of(sample[1], None, Report())
 
 
 def test_documents_are_the_days_of_a_channel(sample: tuple[str, Path]) -> None:
@@ -87,44 +66,6 @@ def test_documents_are_the_days_of_a_channel(sample: tuple[str, Path]) -> None:
 def test_conversations_have_addressees(sample: tuple[str, Path]) -> None:
     if sample[0] != "discord-package":  # where only one speaks
         assert any(message.addressee for chat in read_conversations(sample[1]) for message in chat)
-
-
-def test_readers_and_documents_can_be_pickled(sample: tuple[str, Path]) -> None:
-    for log in find_logs(sample[1]):
-        for document in log.documents(Report()):
-            copy = pickle.loads(pickle.dumps(document))
-            assert list(copy.messages(Report())) == list(document.messages(Report()))
-        assert len(pickle.dumps(log.reader)) < 1000
-
-
-def test_logs_in_a_zip_archive(sample: tuple[str, Path], tmp_path: Path) -> None:
-    path = sample[1]
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-    root = path.parent if path.is_file() else path
-    archive = tmp_path / "export.zip"
-    archive.write_bytes(zipped({file.relative_to(root).as_posix(): file.read_bytes() for file in files}))
-    assert messages_of(archive, None, Report()) == messages_of(path, None, Report())
-
-
-@pytest.mark.parametrize("what", LONG)
-def test_memory_does_not_grow_with_the_log(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # So that what is remembered of earlier messages is full in the shorter log already.
-    monkeypatch.setattr(Recent.__init__, "__defaults__", (100,))
-    known_as, build = LONG[what]
-    peaks = []
-    for count in (500, 5_000):
-        path = write(tmp_path / str(count), build(count))
-        next(read_messages(path, format=known_as))  # imports and compiled patterns do not count
-        tracemalloc.start()
-        read = sum(1 for _ in read_messages(path, format=known_as))
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-        assert read > 0.9 * count
-    # The buffers, which the shorter log may not fill, the names of the files of an export, and a few numbers
-    # of each message that is put in order; the messages themselves would be more than a million.
-    assert peaks[1] < peaks[0] * 1.2 + 600_000, peaks
 
 
 @pytest.mark.parametrize("format", FORMATS)

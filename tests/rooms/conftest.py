@@ -8,9 +8,6 @@ import pytest
 
 from tests.rooms.servers import NgIRCd, Prosody, Synapse
 
-# So that assertions of the public contract tell what they compared.
-pytest.register_assert_rewrite("towhom.rooms.testing")
-
 
 @pytest.fixture(scope="session")
 def ngircd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NgIRCd]:

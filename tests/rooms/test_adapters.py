@@ -17,7 +17,7 @@ from tests.rooms.servers import free_port
 from towhom.chat import Kind, Presence
 from towhom.errors import RoomError
 from towhom.rooms import Address, connect, connector_for
-from towhom.rooms.testing import next_message
+from towhom.testing.connectors import next_message
 
 
 def made(address: str) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 from towhom import rooms
 from towhom.client import channel_of
-from towhom.errors import RoomError
+from towhom.errors import PluginError, RoomError
 from towhom.rooms import Address, Connector, connect, connector_for, connectors
 from towhom.rooms.position import Position
 from towhom.rooms.secrets import read_secret, secrets_for
@@ -60,10 +60,10 @@ def test_others_add_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("none", "pathlib:Path", "towhom.rooms"),
         EntryPoint("irc", "elsewhere:Other", "towhom.rooms"),
     ]
-    monkeypatch.setattr(rooms, "entry_points", lambda *, group: points if group == rooms.GROUP else [])
+    monkeypatch.setattr(rooms, "registered", lambda group: {point.name: point.value for point in points})
     assert issubclass(connector_for("mine"), Connector)
     assert connectors()["irc"] == "towhom.rooms.irc:IRC"
-    with pytest.raises(RoomError, match=r"is no towhom\.rooms\.Connector"):
+    with pytest.raises(PluginError, match=r"not a subclass of towhom\.rooms\.base\.Connector"):
         connector_for("none")
     with pytest.raises(RoomError, match=r"no connector for nosuch://"):
         connect("nosuch://x")

@@ -14,7 +14,7 @@ import pytest
 
 from tests.rooms.servers import NgIRCd, Prosody, Synapse
 from towhom.rooms import Address, Connector, connect
-from towhom.rooms.testing import ConnectorContract, events_until
+from towhom.testing.connectors import ConnectorContract, events_until
 
 GUIDES = Path(__file__).parents[2] / "docs" / "bots"
 PLATFORMS = ("discord", "irc", "matrix", "mattermost", "slack", "telegram", "xmpp", "zulip")

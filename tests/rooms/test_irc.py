@@ -12,7 +12,7 @@ from tests.rooms.servers import ChatServer, InspIRCd, LockedNgIRCd, NgIRCd
 from towhom.chat import Kind, Message, Presence
 from towhom.errors import RoomError
 from towhom.rooms import Connector, connect
-from towhom.rooms.testing import ConnectorContract, events_until, next_message, texts_until
+from towhom.testing.connectors import ConnectorContract, events_until, next_message, texts_until
 
 
 @pytest.fixture(scope="module")

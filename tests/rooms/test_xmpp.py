@@ -13,7 +13,7 @@ from tests.rooms.servers import ForgetfulProsody, Prosody
 from towhom.chat import Kind, Message, Presence
 from towhom.errors import RoomError
 from towhom.rooms import Connector, connect
-from towhom.rooms.testing import ConnectorContract, events_until, next_message, texts_until
+from towhom.testing.connectors import ConnectorContract, events_until, next_message, texts_until
 
 slixmpp = pytest.importorskip("slixmpp", reason="the extra xmpp is not installed")
 PASSWORD = "pw-of-all-4711"

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from tests.models.chats import WORDS, word_vectors
 from tests.models.systems import NEURAL, assert_same_questions, neural, reordered, weights_of
 from tests.nn.conftest import one_thread as one_thread
 from towhom.batching import NOBODY, Questions
@@ -23,6 +22,7 @@ from towhom.models.neural import NeuralSelector
 from towhom.persistence import SavedModel
 from towhom.runtime import NumpySelector, runtime_class
 from towhom.selection import Rule, Scores, choose
+from towhom.testing.chats import WORDS, word_vectors
 from towhom.text.vocabulary import UNKNOWN_ID, ModelVocabulary
 
 VOCABULARY = ModelVocabulary.of(word_vectors(), WORDS)

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.models.chats import WORDS, word_vectors
 from tests.models.systems import NEURAL, neural
 from towhom.persistence import save_model
+from towhom.testing.chats import WORDS, word_vectors
 from towhom.text.vocabulary import ModelVocabulary
 
 PROGRAM = """

@@ -16,11 +16,11 @@ import pytest
 
 from tests.serve.conftest import CHAT, COMMAND, Start, answer, said, same, texts
 from tests.serve.databases import Postgres
-from tests.serve.test_storage import rows
 from towhom.errors import ConfigError
 from towhom.serve.copying import _Storage, copy
 from towhom.serve.sqlite import SqliteStorage
 from towhom.serve.storage import Append, Introduce, Keyed, Snapshot
+from towhom.testing.storages import rows
 
 ROOM = "/v1/channels/room"
 OLD = Path(__file__).with_name("version3.sql")

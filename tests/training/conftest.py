@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from tests.models.chats import PEOPLE, Said, word_vectors, write_corpus
 from tests.nn.conftest import one_thread as one_thread
 from towhom.corpus import Corpus, Split
 from towhom.model_folder import WEIGHTS
+from towhom.testing.chats import PEOPLE, Said, word_vectors, write_corpus
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 

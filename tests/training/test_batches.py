@@ -13,9 +13,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
-from tests.models.chats import Said, random_document, write_corpus
 from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
+from towhom.testing.chats import Said, random_document, write_corpus
 from towhom.training.batches import TrainingSamples, ahead, training_samples
 from towhom.training.config import TrainingConfig
 

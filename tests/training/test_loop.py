@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests.models.chats import random_document, write_corpus
 from tests.models.systems import NEURAL
 from tests.training.conftest import quiz, weights
 from towhom.batching import Questions
@@ -27,6 +26,7 @@ from towhom.nn import dialog
 from towhom.nn.gru import GRU
 from towhom.persistence import load_model
 from towhom.selection import Rule
+from towhom.testing.chats import random_document, write_corpus
 from towhom.text.vectors import WordVectors
 from towhom.training import loop
 from towhom.training.config import TrainingConfig

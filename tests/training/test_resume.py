@@ -18,12 +18,12 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from torch import Tensor
 
-from tests.models.chats import write_corpus
 from tests.training.conftest import quiz, weights
 from towhom.corpus import Corpus, Split
 from towhom.errors import TowhomError, TrainingError
 from towhom.models import recurrent
 from towhom.models.losses import selection_loss
+from towhom.testing.chats import write_corpus
 from towhom.text.vectors import WordVectors
 from towhom.training import loop
 from towhom.training.config import TrainingConfig

@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 
 from tests.readers.exports import write
-from tests.readers.hostile import assert_survives
 from tests.readers.hostile import damaged as damaged_files
 from tests.readers.long import LONG
 
 import towhom
 from tools.attack.attack import Try
 from towhom.errors import TowhomError
+from towhom.testing.readers import assert_survives
 
 
 @contextmanager

@@ -34,6 +34,7 @@ COMMANDS = {
     "cases": ("cases", "Show what each system selects, sample by sample."),
     "reproduce": ("reproduce", "Run the grid of the paper's Table 3."),
     "bench": ("bench", "Measure speed on this machine."),
+    "plugins": ("plugins", "List readers, connectors, systems, storages and streams, also those of plugins."),
 }
 """Command -> its module and one line of help, so that help needs no imports."""
 

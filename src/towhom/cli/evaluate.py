@@ -29,7 +29,7 @@ from towhom.evaluation.summary import describe
 from towhom.model_folder import CONFIG
 from towhom.models.base import Selector
 from towhom.models.crosstalk import Crosstalk
-from towhom.models.registry import SYSTEMS, baseline
+from towhom.models.registry import SYSTEMS, baseline, is_baseline
 from towhom.persistence import load_model
 from towhom.records import circumstances, write_record
 from towhom.selection import Rule
@@ -194,7 +194,7 @@ def _measure(
 
 def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
     """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
-    if name in _BASELINES:
+    if is_baseline(name):
         return baseline(name, corpus), _CONTEXT, None
     if not (Path(name) / CONFIG).is_file() or holds_crosstalk(name):
         model = named_model(name, _BASELINES)

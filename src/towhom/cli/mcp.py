@@ -6,10 +6,9 @@ import os
 
 import click
 
-from towhom.cli.options import LOGS
+from towhom.cli.options import FORMAT, LOGS
 from towhom.extras import require
 from towhom.mcp.sources import LogSource, ServerSource, Source
-from towhom.readers import READERS
 
 _TOKEN = "TOWHOM_TOKEN"  # noqa: S105
 """The variable that has the server's token: on a command line, others could read it."""
@@ -20,9 +19,7 @@ _TOKEN = "TOWHOM_TOKEN"  # noqa: S105
 @click.option(
     "--server", "url", metavar="URL", help="Ask about the rooms of a towhom serve, instead of a log."
 )
-@click.option(
-    "--format", type=click.Choice(list(READERS)), help="The log's format.  [default: found by looking]"
-)
+@click.option("--format", type=FORMAT, help="The format of the log.  [default: recognized]")
 @click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve HTTP at this port of 127.0.0.1.")
 def mcp(log: str | None, url: str | None, format: str | None, port: int | None) -> None:
     """Answer questions of a language model about a LOG: the Model Context Protocol.

@@ -20,7 +20,8 @@ from towhom.chat import Kind
 from towhom.cli.terminal import Terminal
 from towhom.errors import TowhomError
 from towhom.files import atomic_file
-from towhom.readers import READERS, Report
+from towhom.plugins import is_target
+from towhom.readers import READERS, Report, readers
 from towhom.readers.filters import Filter
 
 if TYPE_CHECKING:
@@ -36,6 +37,31 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 DEFAULT_MODEL = "default"
 """What the model that comes with towhom is called."""
 MODEL = click.Path(file_okay=False, exists=True, path_type=Path)
+
+
+class PartType(click.Choice[str]):
+    """A name of a part that comes with towhom, of one that an installed package registers, or `module:Class`.
+
+    Args:
+        ours: The names that help shows.
+        known: All names, looked up only when a name is not one of ours.
+        targets: Whether `module:Class` is allowed.
+    """
+
+    def __init__(
+        self, ours: Iterable[str], known: Callable[[], Iterable[str]], *, targets: bool = True
+    ) -> None:
+        super().__init__(list(ours))
+        self._known, self._targets = known, targets
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was given, if there is such a part."""
+        if value in self.choices or (self._targets and is_target(value)) or value in self._known():
+            return str(value)
+        return super().convert(value, param, ctx)
+
+
+FORMAT = PartType(READERS, readers)
 
 
 def named_model(name: str, others: Iterable[str]) -> Model:
@@ -85,9 +111,9 @@ def _with_options(context: click.Context, _: click.Parameter, format: str | None
 log_options = all_of(
     click.option(
         "--format",
-        type=click.Choice(list(READERS)),
+        type=FORMAT,
         callback=_with_options,
-        help="The logs' format.  [default: found by looking]",
+        help="The format of the logs; also that of a plugin, or module:Class.  [default: recognized]",
     ),
     click.option(
         "--columns",

@@ -16,7 +16,7 @@ from towhom.cli.show import show_conversation
 from towhom.cli.tables import Table, table_options
 from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
-from towhom.readers import READERS, Located, Report, read_rooms, reader_class
+from towhom.readers import Located, Report, read_rooms, reader_class, readers
 from towhom.readers.filters import Filter
 from towhom.readers.identity import record_of
 from towhom.readers.jsonl import to_json
@@ -50,7 +50,7 @@ def read(
     With -o and no other choice, JSON lines are written, which towhom reads again.
     """
     if formats:
-        for name in READERS:
+        for name in readers():
             click.echo(f"{name:16} {reader_class(name).title}")
         return
     if log is None:

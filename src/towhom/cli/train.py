@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from towhom.cli.options import FOLDER
+from towhom.cli.options import FOLDER, PartType
 from towhom.cli.terminal import Terminal
 from towhom.corpus import Corpus
 from towhom.documents import parse_json
 from towhom.experiments import load_experiment
 from towhom.extras import require
-from towhom.models.registry import SYSTEMS
+from towhom.models.registry import SYSTEMS, systems
 from towhom.persistence import SavedModel, load_model
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
@@ -41,8 +41,13 @@ _DEFAULT = TrainingConfig()
 )
 @click.option(
     "--system",
-    type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
-    help=f"Which of the paper's systems.  [default: {_DEFAULT.system}]",
+    # A saved model names its system, which has to be found again: no module:Class.
+    type=PartType(
+        [name for name, system in SYSTEMS.items() if system.neural],
+        lambda: systems().keys() - SYSTEMS.keys(),
+        targets=False,
+    ),
+    help=f"A system of the paper, or one that a plugin brings.  [default: {_DEFAULT.system}]",
 )
 @click.option("--context", type=int, help=f"T, messages of context.  [default: {_DEFAULT.context}]")
 @click.option(
@@ -76,6 +81,7 @@ _DEFAULT = TrainingConfig()
 @click.option(
     "--tensorboard", type=FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."
 )
+@click.option("--device", help="cpu, cuda, cuda:1, mps.  [default: a GPU if there is one, else the CPU]")
 @click.option("--seed", default=_DEFAULT.seed, show_default=True, help="For all that is random.")
 def train(
     out: Path,
@@ -86,6 +92,7 @@ def train(
     parts: tuple[str, ...],
     tensorboard: Path | None,
     force: bool,
+    device: str | None,
     **options: Any,
 ) -> None:
     """Train a system and write the best model to the folder OUT.
@@ -106,7 +113,9 @@ def train(
     with _Progress(console, tensorboard) as progress:
         watch = Watch(progress.step, progress.epoch)
         try:
-            result = run(config, Corpus(folder), source, out, watch=watch, replace_model=force)
+            result = run(
+                config, Corpus(folder), source, out, watch=watch, replace_model=force, device=device
+            )
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
     dev = result["dev"]

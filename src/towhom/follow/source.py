@@ -1,4 +1,4 @@
-"""What a stream is. Another one (Kafka, Redis Streams) is a file beside this, and a line in `SOURCES`."""
+"""What a stream is. Another one is a file beside this and a line in `SOURCES`, or comes with a plugin."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from towhom.documents import parse_json
 from towhom.errors import ConfigError
+from towhom.plugins import load_class, registered
 
 SOURCES = {"nats": "towhom.follow.nats:Nats"}
 """Scheme of an address -> where its source is; imported on first use."""
+GROUP = "towhom.streams"
+"""Entry points of other packages: `name = "module:Class"`, where the name is the scheme of addresses."""
 _LONGEST_KEY = 200
 _SHARD = re.compile(r"(\d+)/(\d+)")
 
@@ -113,6 +115,11 @@ class Source(ABC):
         """
 
 
+def sources() -> dict[str, str]:
+    """Schemes of addresses, and the source of each as `module:Class`; other packages may add theirs."""
+    return {**registered(GROUP), **SOURCES}
+
+
 def open_source(address: str, options: Options) -> Source:
     """The stream at an address.
 
@@ -120,14 +127,13 @@ def open_source(address: str, options: Options) -> Source:
         ConfigError: There is no such kind of stream, or the address says too little or too much.
     """
     parts = urlsplit(address)
-    if parts.scheme not in SOURCES:
-        known = ", ".join(f"{scheme}://" for scheme in SOURCES)
+    if parts.scheme not in sources():
+        known = ", ".join(f"{scheme}://" for scheme in sources())
         raise ConfigError(f"{address}: no stream that can be followed; known are {known}")
     if parts.username is not None or parts.password is not None:
         raise ConfigError("others can see the command line: no name or password in an address")
-    module, _, name = SOURCES[parts.scheme].partition(":")
-    kind: type[Source] = getattr(import_module(module), name)
-    return kind.open(parts, options)
+    target = sources()[parts.scheme]
+    return load_class(target, Source, f"the stream {parts.scheme}://").open(parts, options)  # type: ignore[type-abstract]
 
 
 @dataclass(frozen=True)

@@ -2,44 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from importlib import import_module
+from functools import cache
 from typing import Any
 
 from towhom.corpus import Corpus
-from towhom.errors import ConfigError
-from towhom.models import configs
+from towhom.errors import ConfigError, PluginError
 from towhom.models.base import Selector
+from towhom.plugins import is_target, load_class, load_object, registered
 from towhom.selection import Rule
+
+GROUP = "towhom.systems"
+"""Entry points of other packages: `name = "module:Thing"`, a subclass of `Selector` or an `Entry`."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A system: where its class is, and the settings that make it the system of that name."""
+    """A system: where its classes are, and the settings that make it the system of that name.
+
+    Args:
+        target: Its class as `module:Class`. A system without weights is made of a corpus; one with weights
+            is a `NeuralSelector`.
+        title: As in the paper's tables.
+        settings: Those that make it this system.
+        rule: How it chooses, if not in its own way.
+        neural: Whether it has weights to train.
+        config: Its configuration, a frozen dataclass, as `module:Class`.
+        runtime: The `NumpySelector` that runs it without torch, as `module:Class`.
+    """
 
     target: str
-    """`module:class`, below `towhom.models`; its configuration is that name plus `Config`, in `configs`."""
     title: str
-    """As in the paper's tables."""
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     rule: Rule | None = None
-    """How it chooses, if not in its own way."""
     neural: bool = True
+    config: str = ""
+    runtime: str = ""
+
+
+def _paper(where: str, title: str, settings: Mapping[str, Any] | None = None, **more: Any) -> Entry:
+    """A system of this package."""
+    name = where.partition(":")[2]
+    config, runtime = f"towhom.models.configs:{name}Config", f"towhom.runtime.{where}"
+    return Entry(f"towhom.models.{where}", title, settings or {}, config=config, runtime=runtime, **more)
 
 
 SYSTEMS = {
-    "chance": Entry("chance:Chance", "Chance", neural=False),
-    "recent-tfidf": Entry("recency:RecentTfIdf", "Recent+TF-IDF", neural=False),
-    "direct-recent-tfidf": Entry("recency:DirectRecentTfIdf", "Direct-Recent+TF-IDF", neural=False),
-    "static-rnn": Entry("static_rnn:StaticRNN", "Static-RNN"),
-    "static-hier-rnn": Entry("static_hier_rnn:StaticHierRNN", "Static-Hier-RNN"),
-    "dynamic-rnn": Entry("dynamic_rnn:DynamicRNN", "Dynamic-RNN"),
-    "sirnn": Entry("sirnn:SIRNN", "SI-RNN"),
-    "sirnn-log": Entry("sirnn:SIRNN", "SI-RNN, joint in logarithms", rule=Rule.JOINT_LOG),
-    "sirnn-shared": Entry("sirnn:SIRNN", "SI-RNN w/ shared IGRUs", {"shared": True}),
-    "sirnn-separate": Entry("sirnn:SIRNN", "SI-RNN w/o joint selection", {"joint": False}),
+    "chance": Entry("towhom.models.chance:Chance", "Chance", neural=False),
+    "recent-tfidf": Entry("towhom.models.recency:RecentTfIdf", "Recent+TF-IDF", neural=False),
+    "direct-recent-tfidf": Entry(
+        "towhom.models.recency:DirectRecentTfIdf", "Direct-Recent+TF-IDF", neural=False
+    ),
+    "static-rnn": _paper("static_rnn:StaticRNN", "Static-RNN"),
+    "static-hier-rnn": _paper("static_hier_rnn:StaticHierRNN", "Static-Hier-RNN"),
+    "dynamic-rnn": _paper("dynamic_rnn:DynamicRNN", "Dynamic-RNN"),
+    "sirnn": _paper("sirnn:SIRNN", "SI-RNN"),
+    "sirnn-log": _paper("sirnn:SIRNN", "SI-RNN, joint in logarithms", rule=Rule.JOINT_LOG),
+    "sirnn-shared": _paper("sirnn:SIRNN", "SI-RNN w/ shared IGRUs", {"shared": True}),
+    "sirnn-separate": _paper("sirnn:SIRNN", "SI-RNN w/o joint selection", {"joint": False}),
 }
 """The rows of the paper's Table 3, and its footnote."""
+
+
+@cache
+def _outside(name: str, target: str) -> Entry:
+    """The system that another package brings.
+
+    Raises:
+        PluginError: It cannot be loaded, or is no system.
+    """
+    found = load_object(target, f"the system {name}")
+    if isinstance(found, Entry):
+        if found.neural and not (found.config and found.runtime):
+            raise PluginError(f"the system {name}: {target} has weights, and names no config or no runtime")
+        return found
+    cls = load_class(target, Selector, f"the system {name}")  # type: ignore[type-abstract]
+    return Entry(target, getattr(cls, "title", name), neural=False)
+
+
+def systems() -> dict[str, str]:
+    """Every system by name, and where it is; those of other packages cannot replace one of this package."""
+    return {**{name: found.target for name, found in SYSTEMS.items()}, **_others()}
+
+
+def _others() -> dict[str, str]:
+    return {name: target for name, target in registered(GROUP).items() if name not in SYSTEMS}
 
 
 def entry(name: str) -> Entry:
@@ -47,23 +95,39 @@ def entry(name: str) -> Entry:
 
     Raises:
         ConfigError: There is none.
+        PluginError: That of another package cannot be loaded.
     """
-    if name not in SYSTEMS:
-        raise ConfigError(f"there is no system {name!r}; known are {', '.join(SYSTEMS)}")
-    return SYSTEMS[name]
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    if name not in _others():
+        raise ConfigError(f"there is no system {name!r}; known are {', '.join(systems())}")
+    return _outside(name, _others()[name])
+
+
+def is_baseline(name: str) -> bool:
+    """Whether a name, or `module:Class`, is that of a system without weights.
+
+    Raises:
+        PluginError: It cannot be loaded.
+    """
+    if is_target(name):
+        return not _outside(name, name).neural
+    return name in systems() and not entry(name).neural
 
 
 def system_class(name: str) -> type[Any]:
     """The class of a system."""
-    module, _, attribute = entry(name).target.partition(":")
-    found: type[Any] = getattr(import_module(f"towhom.models.{module}"), attribute)
-    return found
+    return load_class(entry(name).target, Selector, f"the system {name}")
 
 
 def baseline(name: str, corpus: Corpus) -> Selector:
-    """A system that learns nothing, or word weights alone, for a corpus."""
-    cls = system_class(name)
-    found: Selector = cls() if name == "chance" else cls(corpus)
+    """A system without weights, for a corpus; by name, or as `module:Class`."""
+    if name == "chance":
+        chance: Selector = system_class(name)()
+        return chance
+    target = _outside(name, name).target if is_target(name) else entry(name).target
+    cls: type[Any] = load_class(target, Selector, f"the system {name}")
+    found: Selector = cls(corpus)
     return found
 
 
@@ -76,7 +140,7 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
     """
     if not entry(name).neural:
         raise ConfigError(f"{name} is no trained system; it has no settings")
-    config = getattr(configs, f"{entry(name).target.partition(':')[2]}Config")
+    config: Any = load_class(entry(name).config, object, f"the configuration of {name}")
     known = {each.name: each.type for each in fields(config)}
     own = entry(name).settings
     problems = []

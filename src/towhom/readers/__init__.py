@@ -17,7 +17,6 @@ import zipfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from towhom.chat import Conversation, Kind, Message
 from towhom.errors import LogError
 from towhom.hearing.protocol import resolve_addressees
 from towhom.places import Place, is_address
+from towhom.plugins import is_target, load_class, registered
 from towhom.readers.base import (
     Folder,
     Reader,
@@ -41,6 +41,7 @@ from towhom.readers.identity import Located, export_names, locate_messages, name
 from towhom.readers.remote import remote_folder, remote_source
 
 __all__ = [
+    "GROUP",
     "READERS",
     "Document",
     "Located",
@@ -55,7 +56,11 @@ __all__ = [
     "read_messages",
     "read_rooms",
     "reader_class",
+    "readers",
 ]
+
+GROUP = "towhom.readers"
+"""Entry points of other packages: `name = "module:Class"`, where the name is that of the format."""
 
 READERS = {
     # Tried in this order: the more a format's first lines give it away, the earlier.
@@ -84,7 +89,9 @@ READERS = {
     "table": "towhom.readers.table:Table",
     "pattern": "towhom.readers.pattern:Pattern",
 }
-"""Format name -> where its reader is; imported on first use."""
+"""Format name -> where its reader is, for the formats of this package; imported on first use."""
+_GENERAL = ("table", "pattern")
+"""Formats that others can look like."""
 
 _MAX_RECORDS = 100_000
 """Of a document: several times as many as the busiest days of the largest channels have."""
@@ -189,18 +196,37 @@ def _size(value: Any) -> int:
     return sum(map(_size, value)) if isinstance(value, list | tuple) else 8
 
 
+def readers() -> dict[str, str]:
+    """Every format by name, and its reader as `module:Class`, in the order in which they are tried.
+
+    Those of other packages come before the general ones, and cannot replace one of this package.
+    """
+    specific = {name: target for name, target in READERS.items() if name not in _GENERAL}
+    return {**specific, **{n: t for n, t in registered(GROUP).items() if n not in READERS}, **READERS}
+
+
 def reader_class(name: str) -> type[Reader]:
-    """The reader of a format, which may have options behind a colon.
+    """The reader of a format, by its name or as `module:Class`; it may have options behind a colon.
 
     Raises:
         LogError: There is no such format.
+        PluginError: The reader of another package cannot be loaded.
     """
-    name = name.partition(":")[0]
-    if name not in READERS:
-        raise LogError(f"there is no format of this name; known are {', '.join(READERS)}", file=name)
-    module, _, attribute = READERS[name].partition(":")
-    found: type[Reader] = getattr(import_module(module), attribute)
-    return found
+    known, _ = _split(name)
+    target = readers().get(known, known if is_target(known) else None)
+    if target is None:
+        raise LogError(f"there is no format of this name; known are {', '.join(readers())}", file=known)
+    return load_class(target, Reader, f"the format {known}")  # type: ignore[type-abstract]
+
+
+def _split(format: str) -> tuple[str, str]:
+    """A format's name, which may be `module:Class`, and its options."""
+    name, _, options = format.partition(":")
+    if name in READERS or name in registered(GROUP):
+        return name, options
+    attribute, _, rest = options.partition(":")
+    target = f"{name}:{attribute}"
+    return (target, rest) if is_target(target) else (name, options)
 
 
 def find_logs(*paths: str | Path, format: str | None = None, report: Report | None = None) -> list[Log]:
@@ -208,8 +234,9 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
 
     Args:
         paths: Files, folders, zip archives, addresses (`s3://bucket/chat.jsonl`), or "-" for standard input.
-        format: A name from `READERS`; found by looking at the file if None. A table's columns and a text's
-            pattern can be told after a colon: "table:speaker=from,text=body", "pattern:{speaker}: {text}".
+        format: A name from `readers()`, or `module:Class`, which is imported; found by looking at the file if
+            None. A table's columns and a text's pattern can be told after a colon:
+            "table:speaker=from,text=body", "pattern:{speaker}: {text}".
         report: Where to count the files of a folder that are no logs, and what readers assume.
 
     Raises:
@@ -254,7 +281,7 @@ def _logs_in(folder: Folder, format: str | None, report: Report) -> list[Log]:
         except LogError as error:
             report.skipped_files.append(str(error))
     if not logs:
-        known = ", ".join(READERS)
+        known = ", ".join(readers())
         reason = f"none of its {len(folder.files)} files is a chat log in a known format ({known})"
         raise LogError(reason, file=folder.name)
     return logs
@@ -278,7 +305,7 @@ def locate(*paths: str | Path, format: str | None = None, report: Report | None 
 
     Args:
         paths: Files, folders, zip archives, or "-" for standard input.
-        format: A name from `READERS`; found by looking at the file if None.
+        format: A name from `readers()`; found by looking at the file if None.
         report: Counts what was read, what was left out and why; strict if it is.
     """
     report = Report() if report is None else report
@@ -337,7 +364,7 @@ def read_conversations(
 
     Args:
         path: A file, a folder, a zip archive, or "-" for standard input.
-        format: A name from `READERS`; found by looking at the file if None.
+        format: A name from `readers()`; found by looking at the file if None.
         report: Counts what was read, what was left out and why; strict if it is.
         kinds: Which lines to keep.
         ignore_case: Whether names in front of a text count in any case.
@@ -384,7 +411,7 @@ def _is_zip(path: Path) -> bool:
 
 def _fitting(source: Source | Folder, format: str | None) -> type[Reader] | None:
     """The reader that knows the source."""
-    names = READERS if format is None else [format]
+    names = readers() if format is None else [format]
     return next((cls for cls in map(reader_class, names) if cls.sniff(source)), None)
 
 
@@ -394,8 +421,8 @@ def _log(source: Source, format: str | None, report: Report) -> Log:
         # A format that the user names is taken at their word: the sniffing is for those who name none.
         cls = _fitting(source, None) if format is None else reader_class(format)
         if cls is None:
-            tried = ", ".join(READERS)
-            found = (reader_class(name).explain(source) for name in READERS)
+            tried = ", ".join(readers())
+            found = (reader_class(name).explain(source) for name in readers())
             explained = "".join(f" ({text})" for text in found if text)
             reason = (
                 f"no log in a known format{explained}; tried {tried}. If it is one of these, "
@@ -404,7 +431,7 @@ def _log(source: Source, format: str | None, report: Report) -> Log:
                 "if it is a table, name its columns (--columns speaker=NAME,text=NAME)"
             )
             raise LogError(reason, file=source.name)
-        _, _, options = (format or "").partition(":")
+        _, options = _split(format or "")
         reader = cls.from_options(source, options) if options else cls.configure(source)
         if reader.assumption:
             report.assumptions.append(f"{source.name}: {reader.assumption}")

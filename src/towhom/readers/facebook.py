@@ -71,7 +71,7 @@ class Facebook(Posts):
 def _titles(file: Source) -> Iterator[Any]:
     for key in ("title", "threadName"):
         # Around it, there are messages: each of them may be as long as one may be.
-        yield from read_json(file, partial(ijson.items, prefix=key), "messages.item")
+        yield from read_json(file, partial(ijson.items, prefix=key, use_float=True), "messages.item")
 
 
 def mended(text: str) -> str:

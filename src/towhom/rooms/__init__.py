@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from towhom.errors import RoomError
+from towhom.plugins import load_class, registered
 from towhom.rooms.address import Address
 from towhom.rooms.base import Connector, Event
 
@@ -20,7 +19,7 @@ __all__ = ["Address", "Connector", "Event", "connect", "connector_for", "connect
 GROUP = "towhom.rooms"
 """Entry points of other packages: `name = "module:Class"`, where the name is the scheme of addresses."""
 
-_OURS = {
+CONNECTORS = {
     "irc": "towhom.rooms.irc:IRC",
     "ircs": "towhom.rooms.irc:IRC",
     "matrix": "towhom.rooms.matrix:Matrix",
@@ -36,7 +35,7 @@ _OURS = {
 
 def connectors() -> dict[str, str]:
     """Schemes of addresses, and the connector of each as `module:Class`; other packages may add theirs."""
-    return {**{point.name: point.value for point in entry_points(group=GROUP)}, **_OURS}
+    return {**registered(GROUP), **CONNECTORS}
 
 
 def connector_for(scheme: str) -> type[Connector]:
@@ -45,15 +44,12 @@ def connector_for(scheme: str) -> type[Connector]:
     Raises:
         RoomError: There is none.
         MissingExtraError: What it needs is not installed.
+        PluginError: That of another package cannot be loaded, or is no connector.
     """
     known = connectors()
     if scheme not in known:
         raise RoomError(f"there is no connector for {scheme}:// (known: {', '.join(sorted(known))})")
-    module, _, name = known[scheme].partition(":")
-    connector = getattr(import_module(module), name)
-    if not (isinstance(connector, type) and issubclass(connector, Connector)):
-        raise RoomError(f"{scheme}://: {known[scheme]} is no towhom.rooms.Connector")
-    return connector
+    return load_class(known[scheme], Connector, f"the connector for {scheme}://")  # type: ignore[type-abstract]
 
 
 def connect(

@@ -6,9 +6,8 @@ answer the same, to rounding (tests/runtime compares them). docs/live.md says wh
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from towhom.models.registry import entry
+from towhom.plugins import load_class
 from towhom.runtime.base import NumpySelector
 
 __all__ = ["NumpySelector", "runtime_class"]
@@ -16,6 +15,5 @@ __all__ = ["NumpySelector", "runtime_class"]
 
 def runtime_class(system: str) -> type[NumpySelector]:
     """The class that runs a neural system."""
-    module, _, attribute = entry(system).target.partition(":")
-    found: type[NumpySelector] = getattr(import_module(f"towhom.runtime.{module}"), attribute)
-    return found
+    target = entry(system).runtime
+    return load_class(target, NumpySelector, f"the system {system}")  # type: ignore[type-abstract]

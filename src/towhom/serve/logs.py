@@ -16,7 +16,7 @@ from towhom.errors import LogError, TowhomError
 from towhom.hearing.utterance import SPOKEN
 from towhom.live import Model, Session
 from towhom.live.channel import CHUNK
-from towhom.readers import READERS, Log, Report, find_logs
+from towhom.readers import Log, Report, find_logs, readers
 from towhom.serve.answers import observation
 
 _PACE = 0.5
@@ -223,7 +223,7 @@ def _unknown(path: Path) -> str:
     with path.open("rb") as file:
         if not file.read(1 << 16).strip():
             return "The log is empty."
-    known = ", ".join(READERS)
+    known = ", ".join(readers())
     return f"The log is in none of the formats that are known, or damaged. Known are {known}."
 
 

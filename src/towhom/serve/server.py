@@ -28,6 +28,7 @@ from towhom.serve.settings import Settings
 from towhom.serve.sparing import Sparing
 from towhom.serve.sqlite import SqliteStorage
 from towhom.serve.storage import Storage
+from towhom.serve.storages import open_storage
 
 log = logging.getLogger("towhom.serve")
 
@@ -61,6 +62,8 @@ def _storage(settings: Settings, listener: socket.socket) -> Storage:
     address = settings.database_address()
     if address is None:
         return SqliteStorage(settings.data, full=full)
+    if (other := open_storage(address, full=full)) is not None:
+        return other
     for package in ("psycopg", "httpx"):
         require(package, extra="postgres", purpose="a PostgreSQL database")
     from towhom.serve.database import Database

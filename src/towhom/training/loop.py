@@ -68,6 +68,7 @@ def train(
     watch: Watch | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     replace_model: bool = False,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Train a system and write its best model to the folder `out`.
 
@@ -77,18 +78,28 @@ def train(
 
     A model to start from keeps its words; what it learned is where learning begins.
 
+    Args:
+        config: The system, its settings, and how it is trained.
+        corpus: What it learns from.
+        start: Word vectors, or a model.
+        out: The folder of the model.
+        watch: Whom to tell how it goes.
+        checkpoint_seconds: How often to write a checkpoint.
+        replace_model: Whether a model of other data or settings may be replaced.
+        device: As PyTorch names it: "cpu", "cuda", "cuda:1", "mps". None takes a GPU if there is one.
+
     Returns:
         What `training.json` holds: settings, data, the course of the training, accuracy on dev.
 
     Raises:
-        ConfigError: Settings are wrong; all of them are named. Or the folder holds a model of other data or
-            settings, and `replace_model` is not set. Or the model to start from is another system, or has
-            other settings.
+        ConfigError: Settings are wrong; all of them are named. Or the device cannot be used. Or the folder
+            holds a model of other data or settings, and `replace_model` is not set. Or the model to start
+            from is another system, or has other settings.
         CorpusError: The corpus lacks what training needs.
         TrainingError: The loss is not a number any more; the last good checkpoint is kept.
     """
     out = Path(out)
-    run = Run(config, corpus, start, out, watch or Watch(), checkpoint_seconds)
+    run = Run(config, corpus, start, out, watch or Watch(), checkpoint_seconds, device)
     if (out / TRAINING).exists() and not replace_model:
         training = read_training(out)
         if not is_training_of(training, config, corpus, start):
@@ -117,6 +128,7 @@ class Run:
         out: Path,
         watch: Watch,
         checkpoint_seconds: float,
+        device: str | None = None,
     ) -> None:
         _check(config, corpus, out)
         self.config, self.corpus, self.out, self.watch = config, corpus, out, watch
@@ -152,8 +164,9 @@ class Run:
             self.before = {"before": start.training}
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
-        self.accelerator = Accelerator()
-        self.model.to(self.accelerator.device)
+        self.accelerator = Accelerator(device_placement=device is None)
+        self.device = _device(device, self.accelerator)
+        self.model.to(self.device)
 
     def train(self) -> dict[str, Any]:
         """Go through the epochs, keep the best, write it."""
@@ -220,7 +233,7 @@ class Run:
                 samples, chosen = (np.array_split(each, processes)[mine] for each in (samples, chosen))
             questions = self.batcher.questions(samples, candidates=chosen, context=context)
             addressee = self.batcher.addressees(samples, context=context)
-            truth = torch.from_numpy(addressee.astype(np.int64)).to(self.accelerator.device)
+            truth = torch.from_numpy(addressee.astype(np.int64)).to(self.device)
             return self.model.inputs(questions), truth, size
 
         self.model.train()
@@ -313,6 +326,26 @@ class Run:
     def _save(self, progress: Progress) -> None:
         if self.accelerator.is_main_process:
             save_checkpoint(self.checkpoint, self.model, self.optimizer, self.best, progress, self.identity)
+
+
+def _device(name: str | None, accelerator: Accelerator) -> torch.device:
+    """Where to compute.
+
+    Raises:
+        ConfigError: There is no such device, or several processes have theirs already.
+    """
+    if name is None:
+        chosen: torch.device = accelerator.device
+        return chosen
+    if accelerator.num_processes > 1:
+        raise ConfigError("--device is for one process; accelerate launch gives each process its device")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0]
+        raise ConfigError(f"--device {name}: it cannot be used here ({reason})") from error
+    return device
 
 
 def _untrained(vocabulary: ModelVocabulary, config: TrainingConfig) -> NeuralSelector:

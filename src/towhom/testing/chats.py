@@ -1,4 +1,4 @@
-"""Chats for the tests of models, training and evaluation, written as a corpus in the published format."""
+"""Chats that are made up on the spot, written as a corpus in the published format."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Said(NamedTuple):
 
     @property
     def candidates(self) -> tuple[str, ...]:
+        """What could be said, the true one among them."""
         return (*self.false[: self.label], self.text, *self.false[self.label :])
 
 
@@ -89,6 +90,7 @@ def naming(random: Random, document: Document, *, share: float = 0.3) -> list[Sa
 
 
 def random_text(random: Random, empty: float = 0.0) -> str:
+    """Some words; none at all for a share of the texts."""
     return "" if random.random() < empty else " ".join(random.choices(WORDS, k=random.randint(1, 7)))
 
 
@@ -96,3 +98,13 @@ def word_vectors(dimensions: int = DIMENSIONS, *, known: Sequence[str] = WORDS, 
     """A vector for each of some words."""
     matrix = np.random.default_rng(seed).normal(size=(len(known), dimensions)).astype(np.float32)
     return WordVectors(tuple(known), matrix, {"seed": seed})
+
+
+def varied_documents() -> list[list[Said]]:
+    """Chats of one, three and sixteen people, with samples from the first messages on."""
+    random = Random(7)
+    first = Said("guest5", "guest2", "north pond", ("marsh", "oasis grove"), 1)
+    sizes = ((6, 1), (40, 3), (60, 16))
+    chats = [random_document(random, lines=lines, people=people, candidates=3) for lines, people in sizes]
+    chats = [*([first, *chat] for chat in chats), random_document(random, lines=9, people=1, candidates=3)]
+    return [naming(random, chat) for chat in chats]

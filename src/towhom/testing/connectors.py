@@ -1,14 +1,4 @@
-"""What every connector must pass, for pytest: a subclass says how to reach a server, and gets the tests.
-
-class TestMine(ConnectorContract):
-    room = "lobby"
-
-    def connector(self, *, state=None, write=False):
-        return connect("mine://robo@localhost/lobby", state=state, write=write)
-
-    async def say(self, text, reply_to=None):
-        ...  # somebody else says it in the room, with another client; returns the message's identifier
-"""
+"""What every connector must pass: a subclass says how to reach a server, and gets the tests."""
 
 from __future__ import annotations
 
