@@ -113,9 +113,7 @@ def train(
     with _Progress(console, tensorboard) as progress:
         watch = Watch(progress.step, progress.epoch)
         try:
-            result = run(
-                config, Corpus(folder), source, out, watch=watch, replace_model=force, device=device
-            )
+            result = run(config, Corpus(folder), source, out, watch=watch, replace_model=force, device=device)
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command goes on where it was") from None
     dev = result["dev"]
