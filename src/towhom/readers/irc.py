@@ -289,7 +289,7 @@ class Irc(Reader):
             found = match(text)
             if found is None:
                 if text.strip():
-                    report.skip("not a line of the log", file=file, record=number)
+                    report.skip("not a line of an IRC log", file=file, record=number)
                 continue
             last = found.lastgroup
             if last == "text":
