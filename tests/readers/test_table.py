@@ -117,7 +117,13 @@ def test_the_day_and_the_clock_in_two_columns(reading: Reading) -> None:
 
 def test_lines_of_others_with_a_speaker_and_a_text(reading: Reading) -> None:
     """ConvoKit's: `timestamp` and `reply-to`, where ours are called otherwise."""
-    first = {"id": "1", "conversation_id": "c", "speaker": "ada", "text": "hi", "reply-to": None}
+    first: dict[str, Any] = {
+        "id": "1",
+        "conversation_id": "c",
+        "speaker": "ada",
+        "text": "hi",
+        "reply-to": None,
+    }
     first |= {"timestamp": 1717149600}
     second = first | {"id": "2", "speaker": "bob", "text": "ho", "reply-to": "1"}
     messages, _ = reading(f"{json.dumps(first)}\n{json.dumps(second)}\n")

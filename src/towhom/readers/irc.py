@@ -219,7 +219,11 @@ class Irc(Reader):
         """At least half of the first lines are of one dialect, and not only lines between messages."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
-        return max(_matches(source).values()) * 2 >= len(source.head_lines)
+        matches = _matches(source)
+        best = max(matches, key=matches.__getitem__)
+        if best == "untimed" and not any(b"<" in line for line in source.head_lines):  # a list with stars
+            return False
+        return matches[best] * 2 >= len(source.head_lines)
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
