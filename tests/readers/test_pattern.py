@@ -209,6 +209,8 @@ NO_CHATS = {
     "questions": "Q: What is {n}?\nA: It is a thing that does, well, {n} things.",
     "markup": "<p>{w}: hello, {n}</p>",
     "links": "http://x.example/{w}: the page of {n}, which is long",
+    "stars": "* {w} is a thing of {n} parts",
+    "headers": "Class: it is {n}, too\nClass: a {n} one\nClass: {w}, too\nLicense: of a kind",
     "weather": "City: Berlin {n}\nWeather: sunny",
     "notes": "**Warning:** it is {n}, and hot.\nSome text follows here, long and wide.\nMore of it, more.",
     "server": "[10:0{n}:00] [main] starting {w}, part {n}",

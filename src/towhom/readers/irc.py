@@ -221,7 +221,8 @@ class Irc(Reader):
             return False
         matches = _matches(source)
         best = max(matches, key=matches.__getitem__)
-        if best == "untimed" and not any(b"<" in line for line in source.head_lines):  # a list with stars
+        untimed = map(DIALECTS["untimed"].line.match, _head(source))
+        if best == "untimed" and not any(found and found["nick"] for found in untimed):  # a list with stars
             return False
         return matches[best] * 2 >= len(source.head_lines)
 
