@@ -571,7 +571,7 @@ def long_hangouts(count: int) -> Files:
 
 
 def long_slackdump(count: int) -> Files:
-    made = []
+    made: list[dict[str, Any]] = []
     for number, time, name in times(count):
         ts = f"{int(time.timestamp())}.000100"
         message = {"type": "message", "user": name, "text": f"line {number}", "ts": ts}

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from tests.readers.conftest import Reading
-from tests.readers.exports import discord, discord_message, discord_person
+from tests.readers.exports import discord, discord_message, discord_person, encoded
 from towhom.chat import Kind, Message
 from towhom.errors import LogError
 from towhom.readers import Report
@@ -131,3 +132,31 @@ def test_brackets_in_texts_are_no_nesting(reading: Reading) -> None:
 def test_a_byte_order_mark(reading: Reading) -> None:
     messages, _ = reading(b"\xef\xbb\xbf" + discord([discord_message(1, ADA, "hi")]))
     assert [message.text for message in messages] == ["hi"]
+
+
+def test_messages_of_the_api(reading: Reading) -> None:
+    ada, bob = (
+        {"id": "1", "username": "ada"},
+        {"id": "2", "username": "bob", "global_name": "Bob B", "bot": False},
+    )
+    common = {"channel_id": "9", "mentions": []}
+    found = [
+        common | {"id": "12", "type": 7, "content": "", "author": bob, "timestamp": "2024-05-31T10:02:00Z"},
+        common | {"id": "11", "type": 19, "content": "<@1> in the shed", "author": bob, "mentions": [ada],
+                  "timestamp": "2024-05-31T10:01:00+00:00", "message_reference": {"message_id": "10"}},
+        common | {"id": "10", "type": 0, "content": "where?", "author": ada,
+                  "timestamp": "2024-05-31T10:00:00+00:00"},
+    ]  # fmt: skip
+    for content in (
+        encoded(found),
+        encoded({"messages": found}),
+        b"\n".join(json.dumps(each).encode() for each in found),
+    ):
+        messages, report = reading(content)
+        assert report.malformed == 0
+        assert [(message.speaker, message.text, message.kind) for message in messages] == [
+            ("ada", "where?", Kind.MESSAGE),
+            ("Bob B", "in the shed", Kind.MESSAGE),
+            ("Bob B", "", Kind.SYSTEM),
+        ]
+        assert (messages[1].addressee, messages[1].reply_to) == ("ada", "10")

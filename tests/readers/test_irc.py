@@ -368,3 +368,39 @@ def test_quassel_textual_and_konversation(reading: Reading) -> None:
     assert short(messages)[1] == ("action", "bob", "waves")
     messages, _ = reading("[Fri May 31 2024] [10:00:00] <ada>\thi\n[Fri May 31 2024] [10:00:01] <bob>\tho\n")
     assert messages[0] == Message("ada", "hi", time=at(10, 0))
+
+
+def test_minecraft(reading: Reading) -> None:
+    stamp = "[12:00:0{}] [{}]: "
+    lines = [
+        stamp.format(0, "Server thread/INFO") + "Starting minecraft server version 1.20.4",
+        stamp.format(1, "Server thread/INFO") + "steve joined the game",
+        stamp.format(2, "Server thread/INFO") + "<steve> hi all",
+        stamp.format(3, "Async Chat Thread - #0/INFO") + "[Not Secure] <alex> steve: hey",
+        stamp.format(4, "Server thread/WARN") + "Can't keep up! Is the server overloaded?",
+        "[12:00:05] [Render thread/INFO] [minecraft/Chat]: [CHAT] <steve> bye",
+        stamp.format(6, "Server thread/INFO") + "* alex waves",
+    ]
+    messages, report = reading("\n".join(lines), name="2024-05-31-1.log")
+    assert report.malformed == 0
+    assert [(message.kind, message.speaker, message.text) for message in messages if message.speaker] == [
+        (Kind.MESSAGE, "steve", "hi all"),
+        (Kind.MESSAGE, "alex", "steve: hey"),
+        (Kind.MESSAGE, "steve", "bye"),
+        (Kind.ACTION, "alex", "waves"),
+    ]
+    assert messages[2].time == datetime(2024, 5, 31, 12, 0, 2)
+    (dated, _), _ = reading("[31May2024 12:00:02.123] [Server thread/INFO] [mc/X]: <steve> hi\n" * 2)
+    assert dated.time == datetime(2024, 5, 31, 12, 0, 2)
+
+
+def test_words_of_konversation(reading: Reading) -> None:
+    stamp = "[Fri May 31 2024] [10:00:00] "
+    lines = [
+        f"{stamp}Join\tada has joined this channel.",
+        f"{stamp}<ada>\thi",
+        f"{stamp}Nick\tada is now known as eve.",
+    ]
+    messages, report = reading("\n".join(lines))
+    assert [message.kind for message in messages] == [Kind.SYSTEM, Kind.MESSAGE, Kind.RENAME]
+    assert report.malformed == 0

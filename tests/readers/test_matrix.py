@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -135,3 +136,35 @@ def test_days_are_in_utc() -> None:
     assert Matrix("x").key((0, {"origin_server_ts": 1_717_199_999_999})) == "x 2024-05-31"
     assert Matrix("x").key((0, {"origin_server_ts": 1_717_200_000_000})) == "x 2024-06-01"
     assert Matrix("x").key((0, None)) is None
+
+
+@pytest.mark.parametrize("place", ["chunk", "list", "lines", "commander", "sync"])
+def test_events_without_an_export(place: str, reading: Reading) -> None:
+    events = [
+        matrix_event(2, "bob", matrix_text("> <@ada:example.org> hi\n\nho", **matrix_reply(1))),
+        matrix_event(1, "ada", matrix_text("hi")),
+    ]
+    room = {"room_id": "!tea:example.org"}
+    values: dict[str, Any] = {
+        "chunk": {"start": "t1", "chunk": [event | room for event in events]},
+        "list": [event | room for event in events],
+        "sync": {
+            "next_batch": "s",
+            "rooms": {"join": {"!tea:example.org": {"timeline": {"events": events}}}},
+        },
+    }
+    if place in values:
+        content = json.dumps(values[place])
+    elif place == "lines":
+        content = "\n".join(json.dumps(event | room) for event in events)
+    else:
+        content = "\n".join(json.dumps({"source": event, "room_display_name": "Tea"}) for event in events)
+    messages, report = reading(content)
+    assert report.malformed == 0
+    assert [(message.speaker, message.text, message.addressee) for message in messages] == [
+        ("ada", "hi", None),
+        ("bob", "ho", "ada"),
+    ]
+    assert {message.channel for message in messages} == {
+        "Tea" if place == "commander" else "!tea:example.org"
+    }

@@ -96,8 +96,8 @@ class TestDiscordChatExporter:
     def test_replies_mentions_and_who_goes_on(self, reading: Reading) -> None:
         reply = (
             '<div class="chatlog__reply"><div class="chatlog__reply-author">ada</div><div '
-            'class="chatlog__reply-content"><span class="chatlog__reply-link" onclick="scrollToMessage(event, '
-            "'1')\">is it &gt; 3?</span></div></div>"
+            'class="chatlog__reply-content"><a class="chatlog__reply-link" onclick="scrollToMessage(event, '
+            "'1')\">is it &gt; 3?</a></div></div>"
         )
         goes_on = (
             '<div class="chatlog__message-container" data-message-id="2"><div class="chatlog__message"><div '

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -67,6 +67,126 @@ def test_no_times(reading: Reading) -> None:
     assert "it has no times" in report.assumptions[0]
 
 
+HEADINGS = {
+    "LINE": ("2024/05/31(Fri)", "2024/06/01(Sat)", "{}\t{}\t{}"),
+    "LINE in Japanese": ("2024/05/31(金)", "2024/06/01(土)", "{}\t{}\t{}"),
+    "LINE in English": ("Fri, 31/05/2024", "Sat, 01/06/2024", "{}\t{}\t{}"),
+    "KakaoTalk": (
+        "--------------- 2024년 5월 31일 금요일 ---------------",
+        "--------------- 2024년 6월 1일 토요일 ---------------",
+        "{} | {} | {}",
+    ),
+    "IRC": ("--- Day changed Fri May 31 2024", "--- Day changed Sat Jun 01 2024", "{} {} | {}"),
+    "Markdown": ("# Friday, May 31, 2024", "# Saturday, June 1, 2024", "{} **{}**: {}"),
+    "Pidgin": (
+        "Conversation with bob at Fri 31 May 2024 09:00:00 AM CEST on ada (jabber)",
+        "Conversation with bob at Sat 01 Jun 2024 09:00:00 AM CEST on ada (jabber)",
+        "({}) {}: {}",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HEADINGS)
+def test_lines_that_are_only_a_day(what: str, reading: Reading) -> None:
+    first, second, form = HEADINGS[what]
+    lines = [form.format(f"10:0{3 + n}", name, text) for n, (name, text) in enumerate(TURNS)]
+    messages, report = reading("\n".join([first, *lines[:3], "", second, *lines[3:]]))
+    said = [message for message in messages if message.kind is Kind.MESSAGE]
+    assert [(message.speaker, message.text) for message in said] == list(TURNS)
+    assert [message.time for message in said] == [
+        datetime(2024, 5, 31, 10, 3 + n) if n < 3 else datetime(2024, 6, 1, 10, 3 + n) for n in range(5)
+    ]
+    assert [message.text for message in messages if message.kind is Kind.DAY] == [first, second]
+    assert report.malformed == 0
+
+
+def test_a_day_in_a_message_is_none(reading: Reading) -> None:
+    lines = [f"10:0{3 + n} | {name} | {text}" for n, (name, text) in enumerate(TURNS)]
+    messages, _ = reading("\n".join([*lines[:3], "2024-05-31", *lines[3:]]))
+    assert messages[2].text == "how is it going?\n2024-05-31"
+    assert messages[3].time == datetime(1, 1, 1, 10, 6)
+
+
+BLOCKS = {
+    "DiscordChatExporter": (
+        "==============\nGuild: Crew\nChannel: Text / lounge\n==============\n\n",
+        "[0{day}-Jan-20 10:0{n} AM] {name}#1234 (pinned)\n{text}\n\n{{Reactions}}\n👍 (2)\n\n",
+        "==============\nExported 5 message(s)\n==============\n",
+    ),
+    "QQ": ("消息记录\n\n==============\n\n", "2020-01-0{day} 10:0{n}:01 {name}(12345678)\n{text}\n\n", ""),
+    "WeChat": ("", "2020-01-0{day} 10:0{n}:01 '{name}'\n{text}\n\n", ""),
+    "Teams": ("", "[1/{day}/2020 10:0{n} AM] {name} (Guest)\n{text}\n\n", ""),
+    "imessage-exporter": (
+        "",
+        "Jan 0{day}, 2020 10:0{n}:42 AM (Read by you after 1 minute, {n} seconds)\n{name}\n{text}\n\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BLOCKS)
+def test_heads_with_the_text_below_them(what: str, reading: Reading) -> None:
+    before, form, after = BLOCKS[what]
+    blocks = [form.format(day=1 + n // 3, n=n, name=name, text=text) for n, (name, text) in enumerate(TURNS)]
+    messages, report = reading(before + "".join(blocks) + after)
+    said = [message for message in messages if message.kind is Kind.MESSAGE]
+    assert [(message.speaker, message.text) for message in said] == list(TURNS)
+    assert [message.time.replace(second=0) for message in said if message.time] == [
+        datetime(2020, 1, 1 + n // 3, 10, n) for n in range(5)
+    ]
+    assert report.malformed == 0
+
+
+def test_a_name_and_a_time_on_lines_of_their_own(reading: Reading) -> None:
+    """As Slack's window is copied: who goes on is not named again."""
+    content = (
+        "Ada Lovelace\n  10:31 AM\nDid anybody see the oars?\nBob B\n  10:32 AM\nIn the shed, I think\n"
+        "10:33\nor maybe in the boat\nAda Lovelace\n  10:35 AM\nthanks!\n"
+    )
+    messages, report = reading(content)
+    assert [(message.speaker, message.text) for message in messages] == [
+        ("Ada Lovelace", "Did anybody see the oars?"),
+        ("Bob B", "In the shed, I think"),
+        ("Bob B", "or maybe in the boat"),
+        ("Ada Lovelace", "thanks!"),
+    ]
+    assert r"{speaker}\n{time}\n{text}" in report.assumptions[0]
+    told, _ = reading(content, format=r"pattern:{speaker}\n{time}\n{text}")
+    assert told == messages
+
+
+def test_times_since_the_beginning(reading: Reading) -> None:
+    content = (
+        "Club-20240531_100000-Recording\nMay 31, 2024, 8:00AM\n\nAnn Smith   0:03\nHello, all.\n\n"
+        "Bob B   0:12\nGood morning.\n\nAnn Smith   75:02\nThat is it, then.\n"
+    )
+    messages, _ = reading(content)
+    said = [message for message in messages if message.kind is Kind.MESSAGE]
+    assert [message.speaker for message in said] == ["Ann Smith", "Bob B", "Ann Smith"]
+    assert [message.time - datetime(1, 1, 1) for message in said if message.time] == [
+        timedelta(seconds=3),
+        timedelta(seconds=12),
+        timedelta(minutes=75, seconds=2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Ann: hi\nBob: hello\nAnn: how are you?\nBob: fine\nAnn: good\n",
+        "Ann: hi\nBob: hello\nAnn: bye\n",
+        "# Meeting\n\n**Ann:** Hello, shall we begin?\n\n**Bob:** Yes, please.\n\n**Ann:** The boats.\n",
+        "10:00:01\t From  Ann : hi all\n10:00:31\t From  Bob : hello\n"
+        "10:01:00\t From  Ann to  Bob(Privately) : thanks\n",
+    ],
+)
+def test_few_lines_are_enough(content: str, reading: Reading) -> None:
+    messages, _ = reading(content)
+    said = [message.speaker for message in messages if message.kind is Kind.MESSAGE]
+    assert said[:3] == ["Ann", "Bob", "Ann"]
+    assert len(said) in (3, 5)
+
+
 NO_CHATS = {
     "web server": '127.0.0.1 - - [31/May/2024:10:0{n}:00 +0000] "GET /{n} HTTP/1.1" 200 {n}2 "-" "Moz/5"',
     "system log": "May 31 10:0{n}:00 myhost {w}[1{n}]: Accepted password for root from port {n}",
@@ -89,6 +209,13 @@ NO_CHATS = {
     "questions": "Q: What is {n}?\nA: It is a thing that does, well, {n} things.",
     "markup": "<p>{w}: hello, {n}</p>",
     "links": "http://x.example/{w}: the page of {n}, which is long",
+    "stars": "* {w} is a thing of {n} parts",
+    "headers": "Class: it is {n}, too\nClass: a {n} one\nClass: {w}, too\nLicense: of a kind",
+    "weather": "City: Berlin {n}\nWeather: sunny",
+    "notes": "**Warning:** it is {n}, and hot.\nSome text follows here, long and wide.\nMore of it, more.",
+    "server": "[10:0{n}:00] [main] starting {w}, part {n}",
+    "days": "2024-05-3{n}\nWe went to the lake, and it was {n} degrees.",
+    "table of times": "10:0{n}\nBerlin\nPlatform {n}",
 }
 
 

@@ -15,6 +15,8 @@ from tests.readers.platforms import (
     facebook_message,
     gitter_message,
     google_message,
+    hangouts,
+    hangouts_event,
     json_lines,
     long_facebook_folder,
     mattermost,
@@ -361,3 +363,44 @@ def test_json_in_other_encodings(encoding: str, reading: Reading) -> None:
     content = encoded([gitter_message(1, "ada", "é"), gitter_message(2, "bob", "ж")]).decode()
     messages, _ = reading(content.encode(encoding))
     assert [message.text for message in messages] == ["é", "ж"]
+
+
+class TestHangouts:
+    def test_names_pieces_and_events(self, reading: Reading) -> None:
+        pieces = [
+            {"type": "TEXT", "text": "see "}, {"type": "LINK", "text": "http://x"}, {"type": "LINE_BREAK"},
+            {"type": "TEXT", "text": "ok?"},
+        ]  # fmt: skip
+        shown = {"chat_message": {"message_content": {"segment": pieces}}}
+        left = {"event_type": "REMOVE_USER", "membership_change": {"type": "LEAVE"}}
+        events = [
+            hangouts_event(2, 2, None, **left),
+            hangouts_event(1, 0, None, **shown),
+            hangouts_event(3, 9, "hi"),
+        ]
+        messages, report = reading(hangouts(events))
+        assert report.malformed == 0
+        assert [(m.speaker, m.text, m.kind) for m in messages] == [
+            ("ada", "see http://x\nok?", Kind.MESSAGE),
+            ("Cleo D.", "REMOVE_USER", Kind.SYSTEM),
+            ("9", "hi", Kind.MESSAGE),
+        ]
+        assert (messages[0].channel, messages[0].time) == ("Rowing club", START + STEP)
+
+    def test_older_shape_and_takeout(self, tmp_path: Path) -> None:
+        conversation = json.loads(hangouts([hangouts_event(1, 0, "hi")], None))["conversations"][0]
+        state = {
+            "conversation": conversation["conversation"]["conversation"],
+            "event": conversation["events"],
+        }
+        older = encoded(
+            {"conversation_state": [{"conversation_id": {"id": "c"}, "conversation_state": state}]}
+        )
+        files = {"Takeout/Hangouts/Hangouts.json": older, "Takeout/archive_browser.html": b"<html></html>"}
+        (message,) = read_messages(write(tmp_path, files))
+        assert (message.speaker, message.text, message.channel) == ("ada", "hi", "Cleo D., ada, bob")
+
+    def test_a_time_that_is_none(self, reading: Reading) -> None:
+        messages, report = reading(hangouts([hangouts_event(1, 0, "hi", timestamp="soon")]))
+        assert messages == []
+        assert report.problems[0].endswith('"timestamp" is missing or not a time in microseconds')

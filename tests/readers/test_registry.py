@@ -6,9 +6,10 @@ import bz2
 import gzip
 import io
 import lzma
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 
@@ -209,3 +210,38 @@ def test_the_heads_of_many_files_are_not_kept(tmp_path: Path) -> None:
 def test_every_format_is_in_the_guide() -> None:
     guide = (Path(__file__).parents[2] / "docs/exports.md").read_text()
     assert [name for name in READERS if f"| `{name}` |" not in guide] == []
+
+
+class TestTar:
+    @staticmethod
+    def archive(path: Path, files: dict[str, bytes], mode: Literal["w", "w:gz"] = "w") -> Path:
+        with tarfile.open(path, mode) as archive:
+            for name, content in files.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        return path
+
+    def test_its_files_are_read(self, tmp_path: Path) -> None:
+        files = {"./b.txt": b"<bob> ho\n<bob> hey\n", "a/a.txt": b"<ada> hi\n", ".hidden": b"<eve> x\n"}
+        path = self.archive(tmp_path / "logs.tar", files)
+        assert [message.text for message in read_messages(path)] == ["hi", "ho", "hey"]
+        assert list(read_messages(path)) == list(read_messages(path))
+
+    def test_an_export_in_one(self, tmp_path: Path) -> None:
+        path = self.archive(tmp_path / "export.tar", long_slack(20))
+        assert [log.reader.name for log in find_logs(path)] == ["slack"]
+        assert len(list(read_messages(path))) == 20
+
+    def test_a_packed_one_is_to_be_unpacked(self, tmp_path: Path) -> None:
+        path = self.archive(tmp_path / "logs.tar.gz", {"a.txt": b"<ada> hi\n"}, "w:gz")
+        with pytest.raises(LogError, match="this is a packed tar archive; unpack it, and give the folder"):
+            find_logs(path)
+
+    def test_a_damaged_one(self, tmp_path: Path) -> None:
+        path = self.archive(tmp_path / "logs.tar", {"a.txt": b"<ada> hi\n" * 1000})
+        whole = path.read_bytes()
+        for size in (300, 600, 5000):
+            path.write_bytes(whole[:size])
+            with pytest.raises(LogError, match="truncated or damaged"):
+                list(read_messages(path))

@@ -191,3 +191,41 @@ def test_a_damaged_list_of_people_is_named(tmp_path: Path) -> None:
     files = slack({"general/2024-05-31": []}) | {"users.json": b'[{"id": "U1"'}
     with pytest.raises(LogError, match=r"acme/users.json: .*JSON ends early"):
         list(read_messages(write(tmp_path / "acme", files)))
+
+
+class TestOtherPrograms:
+    """One channel, as slackdump, slack-archive and the API write it."""
+
+    def test_slackdump(self, reading: Reading) -> None:
+        answer = slack_message("1717142500.000100", "U2", "in the shed, <@U1>", parent_user_id="U1")
+        question = slack_message("1717142400.000100", "U1", "where?", slackdump_thread_replies=[answer])
+        later = slack_message("1717142450.000100", "U2", "hi")
+        content = encoded({"channel_id": "C1", "name": "general", "messages": [question, later]})
+        messages, _ = reading(content, name="C1.json")
+        assert [(m.text, m.addressee, m.reply_to) for m in messages] == [
+            ("where?", None, None),
+            ("hi", None, None),
+            ("in the shed, @U1", "U1", "1717142400.000100"),
+        ]
+        assert {message.channel for message in messages} == {"general"}
+
+    def test_the_api_begins_with_the_newest(self, reading: Reading) -> None:
+        found = [slack_message(f"171714240{n}.000100", "U1", str(n)) for n in (2, 1, 0)]
+        messages, _ = reading(encoded({"ok": True, "messages": found}))
+        assert [message.text for message in messages] == ["0", "1", "2"]
+
+    def test_slack_archive(self, tmp_path: Path) -> None:
+        answer = slack_message("1717142500.000100", "U2", "in the shed")
+        question = slack_message("1717142400.000100", "U1", "where?", replies=[answer])
+        files = {
+            "data/C0123ABCD.json": encoded([question]),
+            "data/users.json": encoded(
+                {"U1": {"id": "U1", "name": "ada"}, "U2": {"id": "U2", "name": "bob"}}
+            ),
+            "data/channels.json": encoded([{"id": "C0123ABCD", "name": "general"}]),
+        }
+        messages = list(read_messages(write(tmp_path, files)))
+        assert [(m.speaker, m.addressee, m.channel) for m in messages] == [
+            ("ada", None, "general"),
+            ("bob", "ada", "general"),
+        ]

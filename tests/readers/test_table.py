@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +48,115 @@ def test_columns_are_found(content: str, reading: Reading) -> None:
 def test_other_tables_are_no_chats(content: str, reading: Reading) -> None:
     with pytest.raises(LogError, match=r"no log in a known format.*--columns"):
         reading(content)
+
+
+NESTED: dict[str, Any] = {
+    "an object": {
+        "export": {"entries": [{"when": "WHEN", "author": {"name": "ada"}, "content": {"text": "hi"}}]}
+    },
+    "TwitchDownloader": {
+        "streamer": {"name": "eve"},
+        "comments": [
+            {"created_at": "WHEN", "commenter": {"display_name": "ada"}, "message": {"body": "hi"}}
+        ],
+    },
+    "chat_downloader": [
+        {"author": {"id": "UC1", "name": "ada", "images": [{}]}, "message": "hi", "timestamp": "WHEN"}
+    ],
+    "Telethon": [
+        {"_": "Message", "from_id": {"_": "PeerUser", "user_id": "ada"}, "message": "hi", "date": "WHEN"}
+    ],
+    "Mattermost's API": {"posts": {"p1": {"user_id": "ada", "message": "hi", "create_at": "WHEN"}, "p2": {
+        "user_id": "ada", "message": "hi", "create_at": "WHEN"}}},
+    "pieces": [{"author": "ada", "create_time": "WHEN", "content": {"parts": ["h", "i"]}}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NESTED)
+def test_messages_anywhere_in_json(what: str, reading: Reading) -> None:
+    content = json.dumps(NESTED[what])
+    for when in ('"2024-05-31T10:00:00"', '"1717149600"', "1717149600000", "1717149600000000"):
+        messages, report = reading(content.replace('"WHEN"', when))
+        assert {(message.speaker, message.text) for message in messages} == {("ada", "hi")}
+        assert {m.time and m.time.replace(tzinfo=None) for m in messages} == {TIME}
+        assert report.malformed == 0
+
+
+def test_rooms_are_what_lists_are_under(reading: Reading) -> None:
+    message = {"user": "ada", "text": "hi", "ts": "2024-05-31T10:00:00"}
+    named = {"members": [{"id": 1}], "club": [message], "news": [message, message]}
+    messages, report = reading(json.dumps(named))
+    assert [message.channel for message in messages] == ["club", "news", "news"]
+    assert report.malformed == 0
+    listed = [
+        {"title": "Club", "log": {"messages": [message]}},
+        {"title": "News", "log": {"messages": [message]}},
+    ]
+    messages, _ = reading(json.dumps({"version": 1, "rooms": listed}))
+    assert [message.channel for message in messages] == ["Club", "News"]
+
+
+def test_columns_whose_names_say_nothing(reading: Reading) -> None:
+    said = [("ada", "where are the oars?"), ("bob", "in the shed, I think"), ("ada", "thanks a lot")]
+    rows = [{"k": n, "u": name, "t": text, "w": 1717149600 + n} for n, (name, text) in enumerate(said)]
+    messages, report = reading(json.dumps({"x": rows}))
+    assert [(message.speaker, message.text) for message in messages] == said
+    assert "told from what stands in them: speaker=u,text=t,time=w" in report.assumptions[0]
+    lines = [f'31/05/2024,10:0{n}:00,{name},+49{n},"{text}"' for n, (name, text) in enumerate(said)]
+    for head in ("", "a,b,c,d,e\n"):
+        messages, report = reading(head + "\n".join([*lines, lines[0]]))
+        assert [(message.speaker, message.text) for message in messages][:2] == [said[0], said[0]]
+        assert len(messages) == 4
+        assert messages[-1].time == datetime(2024, 5, 31, 10, 2)
+
+
+def test_the_day_and_the_clock_in_two_columns(reading: Reading) -> None:
+    messages, _ = reading("Date,Time,User,Message\n31.05.2024,10:00,ada,hi\n31.05.2024,10:05,bob,ho\n")
+    assert [message.time for message in messages] == [TIME, TIME.replace(minute=5)]
+
+
+def test_lines_of_others_with_a_speaker_and_a_text(reading: Reading) -> None:
+    """ConvoKit's: `timestamp` and `reply-to`, where ours are called otherwise."""
+    first: dict[str, Any] = {
+        "id": "1",
+        "conversation_id": "c",
+        "speaker": "ada",
+        "text": "hi",
+        "reply-to": None,
+    }
+    first |= {"timestamp": 1717149600}
+    second = first | {"id": "2", "speaker": "bob", "text": "ho", "reply-to": "1"}
+    messages, _ = reading(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+    assert [(m.speaker, m.addressee, m.reply_to, m.channel) for m in messages] == [
+        ("ada", None, None, "c"),
+        ("bob", "ada", "1", "c"),
+    ]
+    assert messages[0].time == TIME.replace(tzinfo=UTC)
+
+
+def test_what_json_has_is_said(reading: Reading) -> None:
+    with pytest.raises(
+        LogError, match=r"under 'items.item' there are objects \(2 .* with the keys sku, price\)"
+    ):
+        reading('{"items": [{"sku": "a", "price": 3}, {"sku": "b", "price": 4}]}')
+    with pytest.raises(
+        LogError, match=r"in its lines there are objects \(3 in its beginning\) with the keys level"
+    ):
+        reading('{"level": "info", "msg": "listening"}\n' * 3)
+
+
+def test_names_of_discord(reading: Reading) -> None:
+    rows = (
+        "AuthorID,Author,Date,Content",
+        "1,ada#1234,31-May-24 10:00 AM,hi",
+        "2,bob#0001,31-May-24 10:01 AM,ho",
+    )
+    content = "\n".join(rows)
+    messages, _ = reading(content)
+    assert [(message.speaker, message.time) for message in messages] == [
+        ("ada", TIME),
+        ("bob", TIME.replace(minute=1)),
+    ]
 
 
 def test_columns_are_named(reading: Reading) -> None:

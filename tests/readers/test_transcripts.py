@@ -109,3 +109,26 @@ class TestXmpp:
         inner = f'<stanza time=\\"10:00:05\\">{message}</stanza>'
         messages, _ = reading(f'return {{\n\t"{inner}\\n";\n\t"{inner}\\n";\n}};\n', name="240531.dat")
         assert messages == [Message("ada", "hi", time=datetime(2024, 5, 31, 10, 0, 5), channel="club")] * 2
+
+
+NAMED_ABOVE = {
+    "Webex": (
+        'WEBVTT\n\n{n} "{name}" (123)\n00:00:0{n}.000 --> 00:00:0{n}.900\n{text}\n\n',
+        "WEBVTT\n\n",
+    ),
+    "Meet": ("0:00:0{n}.000,0:00:0{n}.900\n({name})\n{text}\n\n", ""),
+    "Teams": ("00:00:0{n}.0000000 --> 00:00:0{n}.9000000\n{name}\n{text}\n\n", ""),
+}
+
+
+@pytest.mark.parametrize("what", NAMED_ABOVE)
+def test_names_above_what_is_said(what: str, reading: Reading) -> None:
+    form, head = NAMED_ABOVE[what]
+    said = [("Ann Smith", "Hello, all."), ("Bob B", "Good morning."), ("Ann Smith", "Shall we?")]
+    cues = [
+        form.removeprefix(head).format(n=n, name=name, text=text) for n, (name, text) in enumerate(said, 1)
+    ]
+    messages, report = reading(head + "".join(cues))
+    assert [(message.speaker, message.text) for message in messages] == said
+    assert messages[1].time == datetime(1, 1, 1, 0, 0, 2)
+    assert report.malformed == 0

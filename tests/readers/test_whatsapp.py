@@ -140,3 +140,37 @@ def test_the_archive_of_a_phone(reading: Reading) -> None:
 def test_phones_in_other_languages(line: str, reading: Reading) -> None:
     messages, _ = reading(f"{line}\n" * 3)
     assert messages == [Message("Ada", "hi", time=datetime(2024, 5, 31, 14, 5))] * 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "31/05/2024, 10:00 – Ada: hi",
+        "31/05/2024, 10:00:00: Ada: hi",
+        "31.5.2024 г., 10:00 ч. - Ada: hi",
+        "[31.05.2024 10:00:00 | Edited 10:02:00] Ada: hi",
+        "5/31/24, 10:00\u202fAM - ~\u202fAda: hi",
+    ],
+)
+def test_more_ways_to_write_the_time(line: str, reading: Reading) -> None:
+    messages, _ = reading(f"{line}\n")
+    assert messages == [Message("Ada", "hi", time=datetime(2024, 5, 31, 10, 0))]
+
+
+def test_a_date_that_can_be_read_in_one_way(reading: Reading) -> None:
+    messages, report = reading("24/12/19, 11:23 - Ada: one\n12/25/19, 11:23 - Ada: two\n")
+    assert [message.time for message in messages] == [
+        datetime(2019, 12, 24, 11, 23),
+        datetime(2019, 12, 25, 11, 23),
+    ]
+    assert report.malformed == 0
+
+
+def test_dates_with_names_below_them_are_not_whatsapp(reading: Reading) -> None:
+    content = "[5/31/2024 10:00 AM] Lovelace, Ada\nhi, all\n\n[5/31/2024 10:01 AM] Bob\nhello\n\n"
+    messages, _ = reading(f"{content}[5/31/2024 10:02 AM] Lovelace, Ada\nhow is it?\n")
+    assert [(message.speaker, message.text) for message in messages] == [
+        ("Lovelace, Ada", "hi, all"),
+        ("Bob", "hello"),
+        ("Lovelace, Ada", "how is it?"),
+    ]

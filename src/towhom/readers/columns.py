@@ -273,24 +273,21 @@ def columns_by_values(rows: Sequence[Sequence[str]], day_first: bool) -> dict[st
     text = max(free, key=lambda place: (words[place], len("".join(cells[place]))), default=None)
     if text is None:
         return None
-    timed = "time" in columns
+    if "time" not in columns:  # without it, too much else has few words in one column and many in another
+        return None
     for place in free:
         names = cells[place]
         if place == text or not all(len(name) <= _LONGEST_NAME and is_name(name) for name in names):
             continue
-        if take_turns(names, timed=timed, whole=True) and are_said(cells[text], timed=timed, whole=timed):
+        if take_turns(names, timed=True, whole=True) and are_said(cells[text], timed=True, whole=True):
             return {"speaker": place, "text": text, **columns}
     return None
 
 
-def is_first_row(
-    first: Sequence[str], columns: dict[str, int], rows: Sequence[Sequence[str]], day_first: bool
-) -> bool:
+def is_first_row(first: Sequence[str], columns: dict[str, int], day_first: bool) -> bool:
     """Whether the first row of a table is one of its messages, and not the names of its columns."""
-    if "time" in columns:
-        day = first[columns["day"]] if "day" in columns else None
-        return time_of_row(day, first[columns["time"]], day_first=day_first) is not None
-    return any(row[columns["speaker"]] == first[columns["speaker"]] for row in rows[1:])
+    day = first[columns["day"]] if "day" in columns else None
+    return time_of_row(day, first[columns["time"]], day_first=day_first) is not None
 
 
 def plain_name(name: str) -> str:

@@ -236,6 +236,8 @@ _NO_NAME = re.compile(
     r"[/\\={}()\[\];$%^`\"<>]|(?<![\w#.-])\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$"
 )
 _PHONE_OR_ADDRESS = re.compile(r"\+[0-9][0-9 ()-]{5,20}|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}")
+_NUMBER = re.compile(r"[0-9]{3}")
+_CLOCK_ALONE = re.compile(r"\s*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\s*")
 _ROLE = re.compile(r" \([^()]{1,30}\)$")
 _BY_PROGRAM = re.compile(
     r"[\[(<]?(?:DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|TRACE|SEVERE)\b"
@@ -349,13 +351,13 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     joined = template.joined(enumerate(line.encode() for line in lines)) if template.two_lines else None
     for line in lines if joined is None else (line.decode() for _, line in joined):
         found = template.match(line)
-        if found is not None and not is_name(found["speaker"]):
+        if found is not None and not is_name(found["speaker"], timed=timed):
             found = None
         if found is not None:
             speakers.append(speaker_name(found["speaker"]))
             texts.append("" if own_line else found["text"])
             minutes += [int(found["m"])] if "m" in found.groupdict() and not found["s"] else []
-        elif line.startswith("# ") or day_of(line) is not None:
+        elif line.startswith("# ") or _CLOCK_ALONE.fullmatch(line) or day_of(line) is not None:
             headings += 1
         elif template.begin(line) is not None:
             begun += 1
@@ -373,14 +375,13 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     if not are_said(texts, timed=timed, whole=whole):
         return 0.0
     if own_line:
-        full = sum(bool(text) for text in texts[:-1]) >= 0.9 * (messages - 1)
-        covered = 1.0 if full and messages * (3 if template.two_lines else 2) <= len(lines) + 2 else 0.0
+        covered = _covered_below(texts, len(lines), template)
     elif timed:
         covered = (messages + begun + 0.7 * min(others, 2 * messages)) / (len(lines) - headings)
         # What has a time and no speaker, the client says; much of it, a server.
         covered *= (messages / (messages + begun)) ** (0.25 if "<{speaker}>" in template.text else 0.5)
     else:
-        covered = (messages + 0.3 * min(others, messages)) / (len(lines) - headings)
+        covered = (messages + 0.2 * min(others, messages)) / (len(lines) - headings)
     # A name with nothing but spaces or a mark of punctuation around it can be a word of the text.
     bracketed = any(mark in template.text for mark in ("<{", "[{speaker", "({speaker", "**{", "@{"))
     clear = 1.0 if bracketed or timed else 0.9
@@ -388,9 +389,21 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     return round(min(0.99, covered * clear * (1 - few / messages)), 2)
 
 
-def is_name(text: str) -> bool:
-    """Whether a text can be the name of somebody who speaks."""
+def _covered_below(texts: Sequence[str], lines: int, template: Template) -> float:
+    """How well heads of a pattern and the texts below them make up all lines."""
+    messages = len(texts)
+    full = sum(bool(text) for text in texts[:-1]) >= 0.9 * (messages - 1)
+    if not full or messages * (3 if template.two_lines else 2) > lines + 2:
+        return 0.0
+    # Without times: prose has lines that end with a colon, too, but not every few lines.
+    return 1.0 if template.form is not None else min(1.0, 4 * messages / lines)
+
+
+def is_name(text: str, *, timed: bool = True) -> bool:
+    """Whether a text can be the name of somebody who speaks; with a time beside it, more can."""
     name = speaker_name(text)
+    if not timed and _NUMBER.search(name):
+        return False
     if _PHONE_OR_ADDRESS.fullmatch(name):
         return True
     name = _ROLE.sub("", name)
@@ -416,6 +429,8 @@ def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
         return False
     if timed:
         return True
+    if changes * 4 < len(pairs):  # a list of things of one kind, then of another
+        return False
     # A list of settings has the same keys in the same order.
     following: dict[str, set[str]] = {}
     for one, two in pairs:
@@ -448,4 +463,5 @@ def are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
         and levels * 4 <= len(full)
         and (timed or sentences * 10 >= len(full) * 4)
         and code * 3 <= len(full)
+        and sum("\t" in text for text in full) * 2 <= len(full)
     )

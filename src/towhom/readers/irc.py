@@ -219,7 +219,12 @@ class Irc(Reader):
         """At least half of the first lines are of one dialect, and not only lines between messages."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
-        return max(_matches(source).values()) * 2 >= len(source.head_lines)
+        matches = _matches(source)
+        best = max(matches, key=matches.__getitem__)
+        untimed = map(DIALECTS["untimed"].line.match, _head(source))
+        if best == "untimed" and not any(found and found["nick"] for found in untimed):  # a list with stars
+            return False
+        return matches[best] * 2 >= len(source.head_lines)
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
@@ -289,7 +294,7 @@ class Irc(Reader):
             found = match(text)
             if found is None:
                 if text.strip():
-                    report.skip("not a line of the log", file=file, record=number)
+                    report.skip("not a line of an IRC log", file=file, record=number)
                 continue
             last = found.lastgroup
             if last == "text":

@@ -166,7 +166,7 @@ class Table(Posts):
             columns = columns_by_values(rows[1:], day_first) if len({len(row) for row in rows}) == 1 else None
             if columns is not None:
                 first = rows[0]
-                header = [] if is_first_row(first, columns, rows, day_first) else first
+                header = [] if is_first_row(first, columns, day_first) else first
                 named = {
                     field: header[place] if header else str(place + 1) for field, place in columns.items()
                 }
