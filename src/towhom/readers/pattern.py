@@ -97,6 +97,11 @@ class Pattern(Reader):
         return cls(template.text, template.form, day_first=is_day_first(matches), day=day, sure=sure)
 
     @property
+    def options(self) -> str:
+        """The pattern."""
+        return self.template
+
+    @property
     def assumption(self) -> str | None:
         """The pattern that was induced, and how sure that is."""
         if self.sure is None:

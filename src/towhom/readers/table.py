@@ -137,6 +137,11 @@ class Table(Posts):
         self.delimiter = delimiter
         self.day_first = day_first
 
+    @property
+    def options(self) -> str:
+        """The columns."""
+        return ",".join(f"{field}={column}" for field, column in self.columns.items())
+
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
         """A first row, or keys, that name a speaker and a text."""
