@@ -30,14 +30,14 @@ from typing import Any
 
 from towhom.batch.inputs import bundles, find_inputs, rooms_of
 from towhom.batch.layout import Layout
-from towhom.batch.rows import encode, row_of
+from towhom.batch.rows import encode
 from towhom.batch.segments import Segment, decoded
 from towhom.batch.settings import PART, WARM_UP, Command, Output, Settings
 from towhom.batch.work import read_bundle
 from towhom.chat import Kind, Message
 from towhom.clusters import open_pool
 from towhom.live.model import load_live
-from towhom.live.reading import answers
+from towhom.live.reading import answers, thread_record
 from towhom.places import Place
 from towhom.readers import read_messages
 from towhom.readers.jsonl import to_json
@@ -127,7 +127,7 @@ def steps(logs: Path, out: Path, part: int) -> dict[str, float]:
     compute = time.process_time() - start
     encode([], Command.THREADS, Output.PARQUET)  # what is imported for it is imported once a process
     start = time.process_time()
-    encode([row_of(each, Command.THREADS) for each in answered], Command.THREADS, Output.PARQUET)
+    encode([thread_record(each) for each in answered], Command.THREADS, Output.PARQUET)
     write = time.process_time() - start
     count = len(lines)
     return {

@@ -21,6 +21,7 @@ ROUTES = {
     "/v1/threads": {"post"},
     "/v1/logs": {"post"},
     "/v1/gate": {"post"},
+    "/v1/formats": {"get"},
     "/v1/sample": {"get"},
     "/v1/channels": {"get"},
     "/v1/channels/{id}": {"delete"},
@@ -62,7 +63,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchem
 NOT_SAID = ("unreadable-log", "too-many-messages", "unknown-event")
 """What a schema cannot say: whether a file is a log, or an object an event, how many
 messages several lists have together."""
-NOTHING_TO_SEND = ("/healthz", "/readyz", "/metrics", "/v1/sample", "/v1/people/{person}")
+NOTHING_TO_SEND = ("/healthz", "/readyz", "/metrics", "/v1/formats", "/v1/sample", "/v1/people/{person}")
 
 
 def made_up() -> Iterator[tuple[str, str, GenerationMode]]:

@@ -20,6 +20,7 @@ from tests.conftest import irc_days
 from tests.serve.conftest import Server, Start, answer, counted, said, talk, texts, wait_for
 from tests.serve.exports import slack_export, zipped
 from towhom.cli import main
+from towhom.readers import READERS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -546,10 +547,14 @@ def test_asks_for_the_token_once(open_page: Open, start: Start) -> None:
 
 def upload(page: Page, log: bytes | str, name: str) -> None:
     """Choose a file, and wait until the server has said everything about it."""
+    choose(page, log, name)
+    settled(page)
+
+
+def choose(page: Page, log: bytes | str, name: str) -> None:
     content = log.encode() if isinstance(log, str) else log
     payload = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
     page.locator("#file").set_input_files(payload)  # type: ignore[arg-type]
-    settled(page)
 
 
 def room_names(page: Page) -> list[str]:
@@ -659,6 +664,57 @@ def test_open_questions_lead_to_their_messages(open_page: Open, tmp_path: Path) 
     own = next(name for name in room_names(page) if name.startswith(room))
     expect(items).to_have_count(int(own.split(", ")[1].split(" ")[0]))
     page.screenshot(path=tmp_path / "open.png")
+
+
+SAID = [("ada", "is the kettle on?"), ("bob", "since noon"), ("ada", "thanks"), ("cyd", "who took the milk?")]
+ODD = "\n".join(f"{who}|#{number:03}|{text}" for number, (who, text) in enumerate(SAID * 3))
+
+
+def test_a_log_that_is_not_recognised(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    choose(page, "\n".join(["some words", "and more of them, with no speaker", "the end"]), "notes.txt")
+    expect(page.locator("#status")).to_contain_text("none of the formats that are known")
+    page.get_by_role("button", name="Say how it is written").click()
+    dialog = page.get_by_role("dialog", name="How is this log written?")
+    expect(dialog).to_contain_text("and more of them, with no speaker")
+    expect(dialog.locator("#format-choice option")).to_have_count(len(READERS) + 1)
+    dialog.get_by_label("Format").select_option("pattern")
+    dialog.get_by_label("Pattern of its lines").fill("{speaker}: {text}")
+    dialog.get_by_role("button", name="Read it so").click()
+    expect(page.locator("#status")).to_contain_text("no line of its beginning has the pattern")
+    # What was told is still there, to be mended.
+    page.get_by_role("button", name="Say how it is written").click()
+    expect(dialog.get_by_label("Pattern of its lines")).to_have_value("{speaker}: {text}")
+    page.screenshot(path=tmp_path / "format.png")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+    table = "wer,was\n" + "".join(f"{who},{text}\n" for who, text in SAID)
+    choose(page, table, "chat.csv")
+    page.get_by_role("button", name="Say how it is written").click()
+    dialog.get_by_label("Format").select_option("table")
+    dialog.get_by_label("Columns of the table").fill("speaker=wer,text=was")
+    dialog.get_by_role("button", name="Read it so").click()
+    expect(page.locator("#subtitle")).to_contain_text("table · 4 messages · 3 people")
+
+
+def test_what_was_induced_is_shown_and_can_be_corrected(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    upload(page, ODD, "odd.txt")
+    expect(page.locator("#subtitle")).to_contain_text("pattern · 12 messages")
+    expect(page.locator("#status")).to_contain_text("sure)")
+    page.screenshot(path=tmp_path / "induced.png")
+    page.get_by_role("button", name="Say how it is written").click()
+    pattern = page.get_by_label("Pattern of its lines")
+    expect(pattern).not_to_have_value("")
+    page.screenshot(path=tmp_path / "induced-dialog.png")
+    pattern.fill("{speaker}|#{skip}|{text}")
+    page.get_by_role("button", name="Read it so").click()
+    expect(page.locator("#status")).to_have_text("")
+    expect(page.locator("#subtitle")).to_contain_text("pattern · 12 messages · 3 people")
+    expect(row(page, 0).locator(".text")).to_have_text("is the kettle on?")
+    # It can be said later, too.
+    page.get_by_role("button", name="Format…").click()
+    expect(pattern).to_have_value("{speaker}|#{skip}|{text}")
 
 
 def test_keys_work_at_once(open_page: Open) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 from typing import Any
 
+from towhom.batch.segments import Line
 from towhom.batch.settings import Command, Output
 from towhom.extras import require
 from towhom.live.reading import THREAD_FIELDS, WHO_FIELDS, Answered, thread_record, who_record
@@ -15,8 +16,18 @@ _NUMBERS = {"line": "int64", "probability": "float64"}
 Row = dict[str, Any]
 
 
-def row_of(answered: Answered, command: Command) -> Row:
-    """What is written about a message: what the command writes in JSON."""
+def row_of(answered: Answered, line: Line, command: Command) -> Row:
+    """What is written about a message: what the command writes in JSON, or what a report needs."""
+    if command is Command.REPORT:
+        return {
+            "number": line.number,
+            "room": answered.located.room,
+            "line": line.encoded().decode(),
+            "name": answered.name,
+            "text": answered.text,
+            "replies_to": answered.replies_to,
+            "thread": answered.thread,
+        }
     return thread_record(answered) if command is Command.THREADS else who_record(answered, likely=True)
 
 

@@ -35,6 +35,7 @@ class Outcome:
         parts: Parts that are there.
         failed: What could not be done, and why.
         report: What was met in the logs.
+        read: What reading gave, by bundle; when all is done.
     """
 
     size: int
@@ -44,6 +45,7 @@ class Outcome:
     parts: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
+    read: dict[str, Index] = field(default_factory=dict)
 
 
 Task = Callable[[], Any]
@@ -117,6 +119,7 @@ class _Run:
             self._work()
         for index in self._read.values():
             _add(self.outcome.report, index)
+        self.outcome.read = self._read
         if not self.outcome.failed:
             layout.finish(self._read)
 

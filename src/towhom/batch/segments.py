@@ -18,6 +18,8 @@ _IN_MEMORY = 64 << 20
 """Bytes of lines that are gathered in memory; the rest lies in a temporary file."""
 _UNHEARD = frozenset({Kind.SYSTEM, Kind.DAY})
 """Lines that change nothing of what is known of a room."""
+FILE = 1 << 32
+"""More lines than a file has."""
 _HEARD, _OTHER = b"+", b"-"
 """Begins a line that changes what is known of a room, and one that does not."""
 
@@ -35,7 +37,7 @@ class Line:
 
     Args:
         located: What it says, and what names it.
-        number: Its order among the lines that were read with it.
+        number: Its order among the lines that were read with it: `number // FILE` is the place of its file.
     """
 
     located: Located
@@ -168,14 +170,14 @@ class Gathered:
         yield from self._lines.get(room, ())
 
 
-def cut(gathered: Gathered, part: int, warm_up: int) -> Iterator[Segment]:
+def cut(gathered: Gathered, part: int, warm_up: int, *, whole: bool = False) -> Iterator[Segment]:
     """Segments of about `part` lines: short rooms together, a long room in pieces of equal size.
 
-    A piece begins with the last `warm_up` messages before it.
+    A piece begins with the last `warm_up` messages before it. Rooms that are to stay whole are never cut.
     """
     waiting = Segment([])
     for room, count, lines in gathered.rooms():
-        if count > part:
+        if count > part and not whole:
             yield from _pieces(room, count, lines, part, warm_up)
             continue
         if waiting.runs and waiting.size + count > part:

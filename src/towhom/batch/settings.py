@@ -22,6 +22,7 @@ class Command(StrEnum):
 
     THREADS = "threads"
     WHO = "who"
+    REPORT = "report"
 
 
 class Output(StrEnum):
@@ -45,6 +46,7 @@ class Settings:
         strict: Whether a malformed line makes a file a bad one.
         part: Lines of a part.
         warm_up: Messages that are followed before a piece of a long room.
+        whole: Whether rooms are never cut.
         version: Of towhom: workers must have the same.
     """
 
@@ -57,6 +59,7 @@ class Settings:
     strict: bool = False
     part: int = PART
     warm_up: int = WARM_UP
+    whole: bool = False
     version: str = __version__
 
     def manifest(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from towhom.batch.inputs import Bundle, Input
 from towhom.batch.layout import Index, Layout, index_json
 from towhom.batch.rows import Row, encode, row_of
-from towhom.batch.segments import Gathered, Line, Room, Segment, cut, decoded
+from towhom.batch.segments import FILE, Gathered, Line, Room, Segment, cut, decoded
 from towhom.batch.settings import Command, Settings
 from towhom.errors import LogError, ModelFormatError
 from towhom.live.model import Model, load_live
@@ -19,7 +19,7 @@ from towhom.live.reading import Answered, answers
 from towhom.places import Place, is_address
 from towhom.readers import Log, Report, find_logs
 from towhom.readers.base import Folder, file_source
-from towhom.readers.identity import Namer, room_of_file
+from towhom.readers.identity import Located, Namer, room_of_file
 from towhom.readers.remote import remote_source
 from towhom.version import __version__
 
@@ -30,9 +30,9 @@ def read_bundle(bundle: Bundle, settings: Settings, layout: Layout) -> Index:
     reading = _Reading(bundle, settings, report)
     segments: list[tuple[int, bool, bool]] = []
     try:
-        for each in bundle.inputs:
-            reading.take(each, (each.export, room_of_file(*each.place)))
-        cuts = cut(reading.gathered, settings.part, settings.warm_up)
+        for place, each in enumerate(bundle.inputs):
+            reading.take(each, place * FILE, (each.export, room_of_file(*each.place)))
+        cuts = cut(reading.gathered, settings.part, settings.warm_up, whole=settings.whole)
         one = next(cuts, None)
         following = None if one is None else next(cuts, None)
         for number, segment in enumerate(_chain(one, following, cuts)):
@@ -84,7 +84,6 @@ class _Reading:
         self._namer = Namer(several=bundle.several)
         self._shared = {(export, room): shown for export, room, shown in bundle.rooms}
         self._moved = {(export, file): shown for export, file, shown in bundle.files}
-        self._number = 0
         self.gathered = Gathered()
         self.failed: dict[str, str] = {}
         self.rooms: set[tuple[str, str]] = set()
@@ -97,8 +96,10 @@ class _Reading:
         """Whether there are ids that count messages by room."""
         return self._namer.counted
 
-    def take(self, each: Input, group: Hashable) -> None:
-        """Take the lines of a file; those of a file that cannot be read to its end are dropped.
+    def take(self, each: Input, number: int, group: Hashable) -> None:
+        """Take the lines of a file, which are counted from `number` on.
+
+        Those of a file that cannot be read to its end are dropped.
 
         Raises:
             LogError: It cannot be read, and the settings are strict.
@@ -106,8 +107,9 @@ class _Reading:
         own, report = Gathered(), Report(strict=self._settings.strict)
         try:
             for log in _logs(each, self._settings, report):
-                for line in self._lines(log, each, group, report):
-                    own.add(Room(each.export, line.located.room), line.encoded())
+                for located in self._lines(log, each, group, report):
+                    own.add(Room(each.export, located.room), Line(located, number).encoded())
+                    number += 1
         except (LogError, OSError) as error:
             if self._settings.strict:
                 raise
@@ -119,7 +121,7 @@ class _Reading:
         finally:
             own.close()
 
-    def _lines(self, log: Log, each: Input, group: Hashable, report: Report) -> Iterator[Line]:
+    def _lines(self, log: Log, each: Input, group: Hashable, report: Report) -> Iterator[Located]:
         export = each.export
 
         def room_of(name: str) -> str:
@@ -130,9 +132,7 @@ class _Reading:
             self.files.add((export, name))
             return self._moved.get((export, name), name)
 
-        for located in self._namer.lines(log, group, report, room_of, file_of):
-            yield Line(located, self._number)
-            self._number += 1
+        return self._namer.lines(log, group, report, room_of, file_of)
 
 
 def _logs(each: Input, settings: Settings, report: Report) -> list[Log]:
@@ -241,8 +241,8 @@ def _rows(segment: Segment, settings: Settings) -> tuple[list[Row], _Ends]:
             ends.heard_before(answered)
             continue
         ends.heard(answered, line.heard, needed=run.goes_on or run.before > 0)
-        if settings.command is Command.THREADS or answered.message.kind in settings.kinds:
-            rows.append(row_of(answered, settings.command))
+        if settings.command is not Command.WHO or answered.message.kind in settings.kinds:
+            rows.append(row_of(answered, line, settings.command))
     return rows, ends
 
 

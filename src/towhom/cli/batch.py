@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +17,14 @@ from towhom.cli.terminal import Terminal
 from towhom.errors import LogError
 from towhom.live.model import load_live
 from towhom.places import Place
+from towhom.readers import Report
 from towhom.readers.filters import Filter
+
+if TYPE_CHECKING:
+    from towhom.batch.inputs import Input
+    from towhom.batch.reports import Entry
+    from towhom.batch.run import Outcome
+    from towhom.batch.settings import Settings
 
 _SHOWN = 20
 
@@ -76,41 +85,16 @@ def run_logs(
     kinds: tuple[Kind, ...] = (Kind.MESSAGE,),
 ) -> None:
     """Write the parts of some logs that are not there yet, and say what came of it."""
-    from towhom.batch.inputs import find_inputs
-    from towhom.batch.layout import Layout
-    from towhom.batch.run import Outcome, run_batch
     from towhom.batch.settings import Settings
-    from towhom.clusters import check_cluster, open_pool
 
-    if cluster is not None:
-        check_cluster(cluster)
-    output = Output.JSON if table.kind == "json" else Output.PARQUET
-    place = Place(to).absolute()
     model = model if model is None else model.absolute()
     settings = Settings(
-        command=command, output=output, model=model, fingerprint=load_live(model).saved.fingerprint,
-        format=format, kinds=kinds, strict=strict, part=part,
+        command=command, output=Output.JSON if table.kind == "json" else Output.PARQUET, model=model,
+        fingerprint=load_live(model).saved.fingerprint, format=format, kinds=kinds, strict=strict, part=part,
     )  # fmt: skip
-    inputs = find_inputs(logs, format, to=place)
     console = Terminal(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     start = perf_counter()
-    with open_pool(cluster) as pool:
-        if pool.where:
-            console.print(pool.where, markup=False)
-        with progress_bar(console) as (bar, task):
-
-            def show(outcome: Outcome) -> None:
-                counts = (
-                    f"{outcome.parts:,} parts, {outcome.lines:,} lines read, {len(outcome.failed):,} failures"
-                )
-                bar.update(task, completed=outcome.done / max(outcome.size, 1), counts=counts)
-
-            try:
-                outcome = run_batch(
-                    inputs, Layout(place, output.value), settings, pool, replace=force, progress=show
-                )
-            except KeyboardInterrupt:
-                raise click.ClickException("interrupted; the same command goes on where it was") from None
+    _, outcome = run_on(cluster, logs, to, settings, console, force=force)
     show_report(outcome.report, console)
     for reason in list(outcome.failed.values())[:_SHOWN]:
         console.print(f"failed: {reason}", markup=False)
@@ -125,3 +109,66 @@ def run_logs(
         )
     if not outcome.lines:
         raise LogError("no message was found", file=", ".join(logs))
+
+
+def entries_on(
+    cluster: str | None,
+    exports: tuple[str, ...],
+    to: str,
+    console: Terminal,
+    reading: Report,
+    *,
+    model: Path | None,
+    format: str | None,
+    force: bool,
+) -> Iterator[Entry]:
+    """What a report needs of all lines of some exports, made on a cluster.
+
+    Raises:
+        LogError: A file cannot be read.
+    """
+    from towhom.batch.layout import Layout
+    from towhom.batch.reports import entries
+    from towhom.batch.settings import Settings
+
+    model = model if model is None else model.absolute()
+    settings = Settings(
+        command=Command.REPORT, output=Output.JSON, model=model, whole=True, format=format,
+        fingerprint=load_live(model).saved.fingerprint, strict=reading.strict,
+    )  # fmt: skip
+    inputs, outcome = run_on(cluster, exports, to, settings, console, force=force)
+    if outcome.failed:
+        raise click.ClickException("\n".join(list(outcome.failed.values())[:_SHOWN]))
+    reading.add(outcome.report)
+    return entries(inputs, Layout(Place(to).absolute(), settings.output.value), outcome.read)
+
+
+def run_on(
+    cluster: str | None, logs: tuple[str, ...], to: str, settings: Settings, console: Terminal, *, force: bool
+) -> tuple[list[Input], Outcome]:
+    """Do what is left to do about some logs, with a bar for people; the files, and what came of them."""
+    from towhom.batch.inputs import find_inputs
+    from towhom.batch.layout import Layout
+    from towhom.batch.run import run_batch
+    from towhom.clusters import check_cluster, open_pool
+
+    if cluster is not None:
+        check_cluster(cluster)
+    place = Place(to).absolute()
+    inputs = find_inputs(logs, settings.format, to=place)
+    with open_pool(cluster) as pool:
+        if pool.where:
+            console.print(pool.where, markup=False)
+        with progress_bar(console) as (bar, task):
+
+            def show(outcome: Outcome) -> None:
+                counts = (
+                    f"{outcome.parts:,} parts, {outcome.lines:,} lines read, {len(outcome.failed):,} failures"
+                )
+                bar.update(task, completed=outcome.done / max(outcome.size, 1), counts=counts)
+
+            try:
+                layout = Layout(place, settings.output.value)
+                return inputs, run_batch(inputs, layout, settings, pool, replace=force, progress=show)
+            except KeyboardInterrupt:
+                raise click.ClickException("interrupted; the same command goes on where it was") from None

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from pathlib import Path
+from typing import IO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
 from towhom import load
-from towhom.cli.options import LOGS, encodable, filter_options, log_options, model_option, output, show_report
+from towhom.cli.batch import entries_on
+from towhom.cli.options import (
+    LOGS,
+    cluster_option,
+    encodable,
+    filter_options,
+    log_options,
+    model_option,
+    output,
+    show_report,
+)
 from towhom.cli.tables import csv_table
 from towhom.cli.terminal import Terminal
 from towhom.errors import LogError, TowhomError
@@ -20,6 +31,7 @@ from towhom.readers import Report as Reading
 from towhom.readers import locate
 from towhom.readers.filters import Filter
 from towhom.report import Report, gather, measure
+from towhom.report.columns import Entry
 from towhom.report.page import report_page
 from towhom.report.pseudonyms import hide_names
 from towhom.report.tables import COLUMNS, markdown, rows
@@ -46,7 +58,9 @@ _KINDS = ("json", "csv", "markdown")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to this file.  [default: report.html for a page, standard output for the others]",
 )
-@click.option("--force", is_flag=True, help="Replace a report.html that is there.")
+@click.option("--force", is_flag=True, help="Replace a report.html that is there, and parts of other logs.")
+@click.option("--into", metavar="FOLDER", help="Keep what is found of each room there, and go on with it.")
+@cluster_option
 def report(
     exports: tuple[str, ...],
     format: str | None,
@@ -61,6 +75,8 @@ def report(
     excel: bool,
     out: Path | None,
     force: bool,
+    into: str | None,
+    cluster: str | None,
 ) -> None:
     """Say of some EXPORTs who helps whom, what stayed open, and how long people wait.
 
@@ -68,7 +84,12 @@ def report(
     together, and each for itself. Every number leads to the messages that it was counted from.
 
     EXPORT is a file, a folder or a zip archive, in any format that towhom reads.
+
+    With --into, rooms are done on any number of machines, and the report is the same. Given again after an
+    interruption, or with other options, the same command goes on where it was.
     """
+    if cluster is not None and into is None:
+        raise click.UsageError("--cluster: what is found of each room goes to a folder; name it with --into")
     if secret and not anonymous:
         raise click.UsageError("--secret is for --anonymous")
     kind = "csv" if excel and kind is None else kind
@@ -79,22 +100,20 @@ def report(
         if out.exists() and not force:
             raise TowhomError(f"{out}: is there already; --force replaces it, -o FILE writes another")
     reading = Reading(strict=strict)
-    made = _made(exports, format, reading, model, shown, _zone(zone))
+    console = Terminal(stderr=True, highlight=False, soft_wrap=True)
+    found: Iterable[Entry]
+    if into is None:
+        found = answers(load(model), locate(*exports, format=format, report=reading))
+    else:
+        found = entries_on(cluster, exports, into, console, reading, model=model, format=format, force=force)
+    made = _made(exports, found, shown, _zone(zone))
     if title is not None:
         made.title = title
     made.asked_for |= {"anonymous": anonymous, "zone": zone}
     if anonymous:
         _hide(made, secret)
     with output(out) as file:
-        if kind == "json":
-            file.write(encodable(json.dumps(made.to_json(), ensure_ascii=False, indent=1)) + "\n")
-        elif kind == "csv":
-            write = csv_table(file, COLUMNS, excel=excel)
-            for row in rows(made):
-                write(row)
-        else:
-            file.write(markdown(made) if kind == "markdown" else report_page(made))
-    console = Terminal(stderr=True, highlight=False, soft_wrap=True)
+        _write(made, file, kind, excel=excel)
     show_report(reading, console)
     if made.backwards:
         console.print(
@@ -109,17 +128,19 @@ def report(
         )
 
 
-def _made(
-    exports: Sequence[str],
-    format: str | None,
-    reading: Reading,
-    model: Path | None,
-    shown: Filter,
-    zone: tzinfo | None,
-) -> Report:
-    loaded = load(model)
-    lines = locate(*exports, format=format, report=reading)
-    columns = gather(answers(loaded, lines), shown=shown, zone=zone)
+def _write(made: Report, file: IO[str], kind: str | None, *, excel: bool) -> None:
+    if kind == "json":
+        file.write(encodable(json.dumps(made.to_json(), ensure_ascii=False, indent=1)) + "\n")
+    elif kind == "csv":
+        write = csv_table(file, COLUMNS, excel=excel)
+        for row in rows(made):
+            write(row)
+    else:
+        file.write(markdown(made) if kind == "markdown" else report_page(made))
+
+
+def _made(exports: Sequence[str], found: Iterable[Entry], shown: Filter, zone: tzinfo | None) -> Report:
+    columns = gather(found, shown=shown, zone=zone)
     names = ", ".join("standard input" if each == "-" else Path(each).name for each in exports)
     if not len(columns):
         raise LogError("no message was found in it", file=names)

@@ -70,6 +70,11 @@ class Answered:
         return message.name or message.speaker
 
     @property
+    def text(self) -> str:
+        """What is said, without a name in front that says whom it is for."""
+        return self.observation.message.text
+
+    @property
     def link_probability(self) -> float:
         """How likely it answers that message, or starts a conversation."""
         return 1.0 if self.certain else self.observation.placed.probability

@@ -538,6 +538,11 @@ class Reader(ABC):
         raise LogError(f"the format {cls.name} takes no options, but {options!r} was given", file=source.name)
 
     @property
+    def options(self) -> str:
+        """What `from_options` would take for a reader like this one; empty if there is nothing to set up."""
+        return ""
+
+    @property
     def assumption(self) -> str | None:
         """What the reader takes for granted about its source and is not sure of, if anything."""
         return None

@@ -98,7 +98,7 @@ def named(exports: Iterable[tuple[str, list[Log]]], report: Report) -> Iterator[
     """
     rooms: dict[str, int] = {}
     files: dict[str, int] = {}
-    together = [(name, grouped(logs, _place)) for name, logs in exports]
+    together = [(name, grouped(logs, place_of)) for name, logs in exports]
     namer = Namer(several=sum(len(groups) for _, groups in together) > 1)
     for number, (export, groups) in enumerate(together):
 
@@ -237,10 +237,10 @@ def _of_room(room: str) -> Hashable:
 
 def _room(log: Log) -> str:
     """The room of lines that name none."""
-    return room_of_file(*_place(log))
+    return room_of_file(*place_of(log))
 
 
-def _place(log: Log) -> tuple[str, str | None]:
+def place_of(log: Log) -> tuple[str, str | None]:
     """A log's path in what was given, and what that is called if it has several."""
     return _inner(log, log.source.name), log.folder
 

@@ -131,6 +131,11 @@ class Pattern(Reader):
         )
 
     @property
+    def options(self) -> str:
+        """The pattern."""
+        return self.template
+
+    @property
     def assumption(self) -> str | None:
         """The pattern that was induced, and how sure that is."""
         if self.sure is None:

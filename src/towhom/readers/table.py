@@ -85,6 +85,11 @@ class Table(Posts):
         where = f"under {path!r}" if path else "in its lines"
         return f"it is JSON; {where} there are objects ({count} in its beginning) with the keys {shown}"
 
+    @property
+    def options(self) -> str:
+        """The columns."""
+        return ",".join(f"{field}={column}" for field, column in self.columns.items())
+
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
         """A first row, or keys, that name a speaker and a text."""

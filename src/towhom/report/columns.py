@@ -5,15 +5,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from towhom.chat import Kind, Message
 from towhom.hearing.utterance import SPOKEN
 from towhom.hearing.words import asks
-from towhom.live.reading import Answered
 from towhom.readers.filters import Filter
+from towhom.readers.identity import Located
 from towhom.threads.questions import by_program
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -21,6 +21,30 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 _TEXT = 400
 """Characters of a message that a report keeps."""
 _EPOCH = datetime(1970, 1, 1)
+
+
+class Entry(Protocol):
+    """A line of a log and what a model says of it, as far as a report needs it: as `Answered` has it."""
+
+    @property
+    def located(self) -> Located:
+        """The line."""
+
+    @property
+    def name(self) -> str:
+        """What people call the speaker."""
+
+    @property
+    def text(self) -> str:
+        """What is said, without a name in front."""
+
+    @property
+    def replies_to(self) -> str:
+        """The id of what it answers; its own if it starts a conversation."""
+
+    @property
+    def thread(self) -> str:
+        """The id of the message that started its conversation."""
 
 
 class Columns:
@@ -67,9 +91,7 @@ class Columns:
             delattr(self, f"_{name}")
 
 
-def gather(
-    answers: Iterable[Answered], *, shown: Filter | None = None, zone: tzinfo | None = None
-) -> Columns:
+def gather(answers: Iterable[Entry], *, shown: Filter | None = None, zone: tzinfo | None = None) -> Columns:
     """The columns of messages, as a model answers them.
 
     Args:
@@ -80,7 +102,7 @@ def gather(
     columns = Columns()
     numbers = _Numbers(columns)
     for answered in answers:
-        message = answered.message
+        message = answered.located.message
         if message.kind is Kind.RENAME:
             numbers.rename(message)
         elif message.kind is Kind.DELETE or message.kind is Kind.EDIT:
@@ -102,13 +124,13 @@ class _Numbers:
         self._rooms: dict[str, int] = {}
         self._files: dict[str, int] = {}
 
-    def add(self, answered: Answered, time: float, shown: bool) -> None:
+    def add(self, answered: Entry, time: float, shown: bool) -> None:
         """A message."""
-        to, located, message = self._columns, answered.located, answered.message
+        to, located, message = self._columns, answered.located, answered.located.message
         number = len(to.ids)
         self._ids[located.id] = number
         to.ids.append(located.id)
-        text = answered.observation.message.text
+        text = answered.text
         to.texts.append(text if len(text) <= _TEXT else text[:_TEXT].rstrip() + "…")
         to._time.append(time)
         to._room.append(_number(located.room, self._rooms, to.rooms))

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
+from towhom.readers import reader_class, readers
 from towhom.samples import sample_chat
 from towhom.serve import schemas, static
 from towhom.serve.describe import describe
@@ -112,12 +113,28 @@ async def answered(body: schemas.AskedBefore, service: Serving) -> Response:
 async def logs(
     service: Serving,
     name: Annotated[str, Query(max_length=255, description="The file's name; it may have the date.")] = "log",
+    format: Annotated[
+        str | None,
+        Query(
+            max_length=1000,
+            description="One of `/v1/formats`, where it is not found by looking; a table's columns and a "
+            "text's pattern come after a colon: `table:speaker=from,text=body`, "
+            "`pattern:[{time}] <{speaker}> {text}`.",
+        ),
+    ] = None,
 ) -> Response:
     """Say who every message of a log is for, and what it answers, as lines that come while it is looked at.
 
     The body is the file as it is, in any format that is known: a log, an export, an archive of several.
     """
-    return LogResponse(service.uploads, name)
+    return LogResponse(service.uploads, name, format or None)
+
+
+@router.get("/v1/formats")
+def formats() -> schemas.Formats:
+    """List the formats of logs that are read."""
+    found = [schemas.Format(name=name, title=reader_class(name).title) for name in readers()]
+    return schemas.Formats(formats=found)
 
 
 @router.get("/v1/sample")

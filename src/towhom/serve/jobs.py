@@ -105,12 +105,12 @@ class Jobs:
 
     # -- a log that came whole, in a process of its own
 
-    def _log(self, path: str, most: int) -> Job:
+    def _log(self, path: str, most: int, format: str | None) -> Job:
         """Begin with a log; `more` has the answers."""
         yield None
         if hasattr(os, "nice"):  # not on every system
             os.nice(_POLITE)
-        self._lines = iter(LogAnswers(self._model, Path(path), most))
+        self._lines = iter(LogAnswers(self._model, Path(path), most, format))
         return []
 
     def _more(self) -> Job:

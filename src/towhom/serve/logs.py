@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -17,6 +16,7 @@ from towhom.hearing.utterance import SPOKEN
 from towhom.live import Model, Session
 from towhom.live.channel import CHUNK
 from towhom.readers import Log, Report, find_logs, readers
+from towhom.readers.identity import grouped, place_of, room_of_file
 from towhom.serve.answers import observation
 
 _PACE = 0.5
@@ -30,11 +30,9 @@ _LIVE = 32
 _ROOMS = 20_000
 _SHOWN = 20
 """Lines and files that were left out, and are listed."""
-_DATE = re.compile(
-    r"(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d)(?!\d)"
-)
-_SUFFIX = re.compile(r"(?:\.[a-z]\w{1,5})?(?:\.(?:gz|bz2|xz|zst))?$", re.IGNORECASE)
-_EDGES = " -_.,()[]/"
+
+_HINT = " If that is wrong: --pattern"
+"""For who has a command line."""
 
 Lines = list[str]
 
@@ -51,11 +49,13 @@ class LogRoom:
         number: From 0 on, in the order in which they come.
         name: What the platform calls it, or the file.
         format: Of the file that it was first found in.
+        options: What that format was told or found out: a pattern, columns.
     """
 
     number: int
     name: str
     format: str
+    options: str = ""
     messages: int = 0
     """How many somebody says."""
     lines: int = 0
@@ -65,7 +65,7 @@ class LogRoom:
 
     def record(self) -> dict[str, Any]:
         """What is said of it."""
-        shown = ("name", "format", "messages", "lines")
+        shown = ("name", "format", "options", "messages", "lines")
         return {"room": self.number, **{name: getattr(self, name) for name in shown}}
 
 
@@ -78,20 +78,23 @@ class LogAnswers:
         model: What answers.
         path: The file: a log, an archive of them, an export. What is put away lies beside it.
         most: How many lines there may be.
+        format: Of the log; found by looking if None.
 
     Raises:
         UnreadableLogError: It is in no format that is known. Later, too, if it ends early.
     """
 
-    def __init__(self, model: Model, path: Path, most: int) -> None:
+    def __init__(self, model: Model, path: Path, most: int, format: str | None = None) -> None:
         self._path, self._most = path, most
         self._rooms: dict[str, LogRoom] = {}
         self._sessions = _Sessions(model, path.parent)
         self._report = Report()
         try:
-            self._logs = find_logs(path, report=self._report)
+            self._logs = find_logs(path, format=format, report=self._report)
         except LogError as error:
-            raise UnreadableLogError(_unknown(path)) from error
+            raise UnreadableLogError(_unknown(path) if format is None else _told(error)) from error
+        groups = grouped(self._logs, place_of)
+        self._logs = [log for logs in groups.values() for log in logs]
 
     def __iter__(self) -> Iterator[Lines]:
         yield from self._look_through()
@@ -165,24 +168,20 @@ class LogAnswers:
         if room is None:
             if len(self._rooms) == _ROOMS:
                 raise UnreadableLogError(f"The log has more than {_ROOMS} rooms; send a part of it.")
-            room = self._rooms[name] = LogRoom(len(self._rooms), name, log.reader.name)
+            room = self._rooms[name] = LogRoom(len(self._rooms), name, log.reader.name, log.reader.options)
         return room
 
     def _name(self, log: Log) -> str:
         """The room of messages that name none: files that differ only in the day are one."""
-        if len(self._logs) == 1:
-            return self._path.name
-        inner = PurePath(log.source.name.removeprefix(f"{self._path.name}/"))
-        parts = [*inner.parts[:-1], _SUFFIX.sub("", inner.name)]
-        shown = (_DATE.sub("", part).strip(_EDGES) for part in parts)
-        return "/".join(filter(None, shown)) or self._path.name
+        return self._path.name if len(self._logs) == 1 else room_of_file(*place_of(log))
 
     def _left_out(self) -> dict[str, Any]:
         """What could not be read; paths are those inside of the archive."""
         report, folder = self._report, f"{self._path.parent}/"
         texts = [each.replace(folder, "") for each in (*report.problems, *report.skipped_files)]
         left_out = {"lines": report.malformed, "files": len(report.skipped_files)}
-        return {"left_out": left_out, "problems": texts[:_SHOWN]}
+        assumed = [each.replace(folder, "").removesuffix(_HINT) for each in report.assumptions[:_SHOWN]]
+        return {"left_out": left_out, "problems": texts[:_SHOWN], "assumed": assumed}
 
 
 @dataclass
@@ -217,6 +216,11 @@ class _Sessions:
 
     def _file(self, room: int) -> Path:
         return self.folder / f"{room}.session"
+
+
+def _told(error: LogError) -> str:
+    """What is wrong with a format that was named, as a sentence."""
+    return f"The log cannot be read so: {error.reason.rstrip('.')}."
 
 
 def _unknown(path: Path) -> str:

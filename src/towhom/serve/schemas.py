@@ -445,6 +445,7 @@ class LogRoom(BaseModel):
     room: int = Field(description="Its number, from 0 on.")
     name: str
     format: str
+    options: str = Field(description="What the format was told or found out: a pattern, columns; or empty.")
     messages: int = Field(description="How many somebody says.")
     lines: int = Field(description="How many there are with those that nobody says, and changes.")
 
@@ -464,6 +465,20 @@ class RoomsLine(BaseModel):
     lines: int
     left_out: LeftOut
     problems: list[str] = Field(description="The first things that could not be read: where, and why.")
+    assumed: list[str] = Field(description="What was taken for granted of files, and how sure that is.")
+
+
+class Format(BaseModel):
+    """A format of logs."""
+
+    name: str
+    title: str = Field(description="What it is, for people.")
+
+
+class Formats(BaseModel):
+    """The formats of logs that are read."""
+
+    formats: list[Format]
 
 
 class MessageLine(Observation):

@@ -83,7 +83,7 @@ class Uploads:
         finally:
             self.count -= 1
 
-    async def answers(self, path: Path) -> AsyncIterator[list[str]]:
+    async def answers(self, path: Path, format: str | None = None) -> AsyncIterator[list[str]]:
         """What is said of a log, in lines of JSON, some at a time. The first come when it can be read.
 
         Raises:
@@ -94,7 +94,7 @@ class Uploads:
         self._processes.add(process)
         try:
             await process.start()
-            await process.ask("log", path=str(path), most=self._settings.max_lines)
+            await process.ask("log", path=str(path), most=self._settings.max_lines, format=format)
             following = asyncio.ensure_future(process.ask("more"))
             while lines := await self._unless_stopping(following):
                 # The process works on while these are sent, and no further.
@@ -127,14 +127,15 @@ class LogResponse(Response):
     Args:
         uploads: What looks at it.
         name: Of the file.
+        format: Of the log; found by looking if None.
     """
 
     media_type = "application/x-ndjson"
 
-    def __init__(self, uploads: Uploads, name: str) -> None:
+    def __init__(self, uploads: Uploads, name: str, format: str | None = None) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["Content-Length"]
-        self._uploads, self._name = uploads, name
+        self._uploads, self._name, self._format = uploads, name, format
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Ends when the client goes away, whatever is being done then."""
@@ -153,7 +154,7 @@ class LogResponse(Response):
 
     async def _send(self, path: Path, send: Send) -> None:
         begun = False
-        answers = self._uploads.answers(path)
+        answers = self._uploads.answers(path, self._format)
         try:
             async for lines in answers:
                 if not begun:

@@ -6,6 +6,7 @@ import { Chat, lastMessages } from "./chat.js";
 import { Conversations } from "./conversations.js";
 import { byId, count, make } from "./dom.js";
 import { Feed } from "./feed.js";
+import { askFormat } from "./format.js";
 import { listen } from "./keys.js";
 import { Log, timeLeft } from "./log.js";
 import { dropped, packed } from "./pack.js";
@@ -73,10 +74,10 @@ function show(next) {
   update();
 }
 
-async function openFile(file, name) {
+async function openFile(file, name, format = "") {
   const opened = begin();
   const { signal } = opened;
-  const log = new Log(name);
+  const log = new Log(name, format);
   let entered = false;
   const cancel = () => {
     opened.abort();
@@ -107,19 +108,29 @@ async function openFile(file, name) {
         history.replaceState(null, "", location.pathname + location.search);
         byId("search").value = "";
         filter = noFilter();
-        enter(log.rooms, { name, log });
+        enter(log.rooms, { name, log, file });
       },
       progress: () => (log.of === null ? tell() : update(tell)),
     });
-    say(log.problems);
+    say(log.assumed || log.problems, { tell: log.assumed ? () => tellFormat(file, log) : null });
     announce(`${count(log.of, "line")} in ${count(log.rooms.length, "room")}.`);
   } catch (error) {
-    if (!signal.aborted) fail(error, () => openFile(file, name));
+    if (!signal.aborted) fail(error, () => openFile(file, name, format), () => tellFormat(file, log, error.message));
   } finally {
     if (opened === opening || opened === work) {
       if (entered) showNow(); // the last of it may be waiting for its turn
       feed.busy = false;
     }
+  }
+}
+
+/** Ask how a log is written, and read it so. */
+async function tellFormat(file, log, why = log.assumed || "It was read as shown; say so if that is wrong.") {
+  try {
+    const format = await askFormat(file, why, log.found);
+    if (format !== null) await openFile(file, log.name, format);
+  } catch (error) {
+    fail(error);
   }
 }
 
@@ -333,6 +344,7 @@ function screen(name) {
   byId("start").hidden = name !== "start";
   byId("reading").hidden = name !== "chat";
   byId("again").hidden = name !== "chat";
+  byId("format").hidden = name !== "chat" || !source?.log;
   byId("back").hidden = name !== "start" || source === null;
   if (name === "start") showChannels();
 }
@@ -442,6 +454,7 @@ byId("back").addEventListener("click", () => {
   feed.focus();
 });
 byId("dismiss").addEventListener("click", () => say(""));
+byId("format").addEventListener("click", () => tellFormat(source.file, source.log));
 byId("speaker").addEventListener("change", () => change({ speaker: byId("speaker").value }));
 byId("also").addEventListener("change", () => change({ also: byId("also").checked }));
 byId("only-open").addEventListener("change", () => change({ open: byId("only-open").checked }));

@@ -5,8 +5,12 @@ import { Chat } from "./chat.js";
 
 /** A log while it is looked at: its rooms, and how far that is. */
 export class Log {
-  constructor(name) {
+  constructor(name, format = "") {
     this.name = name;
+    this.format = format; // as it was told; empty if the server is to find it out
+    const [kind, ...options] = format.split(":");
+    this.found = { format: kind, options: options.join(":") }; // of its first room
+    this.assumed = ""; // what the server took for granted
     this.rooms = []; // chats, by the server's numbers
     this.done = 0;
     this.of = null; // lines; not known as long as the server reads
@@ -21,7 +25,8 @@ export class Log {
    * @param on what to do: `rooms()` once they are known, `progress()` whenever something has come
    */
   async open(file, signal, on) {
-    const path = `v1/logs?name=${encodeURIComponent(this.name)}`;
+    const format = this.format ? `&format=${encodeURIComponent(this.format)}` : "";
+    const path = `v1/logs?name=${encodeURIComponent(this.name)}${format}`;
     await sendFile(path, file, { signal, onLine: (line) => this._take(line, on) });
     if (!this.complete) throw new ApiError("The server ended before the log did. Try again.");
   }
@@ -34,6 +39,9 @@ export class Log {
       [this.done, this.of] = [0, line.lines]; // until now, it was read
       this.rooms = line.rooms.map(({ name, format, messages }) => new Chat({ name, format, expected: messages }));
       this.problems = problemsText(line);
+      const [{ format, options = "" }] = line.rooms;
+      this.found = { format, options };
+      this.assumed = line.assumed?.[0] ?? "";
       on.rooms();
     } else if (line.type === "progress") {
       this.left = line.seconds_left;
