@@ -105,6 +105,7 @@ def test_a_message_in_parts(model: Model) -> None:
     asked = (*TALK, "ann> robo can you put the party in the calendar")
     assert speaks(model, asked, "ann> 6 pm, big room")
     assert not speaks(model, asked, "bob> 6 pm, big room")
+    assert not speaks(model, asked, "ann> 🎉")
     assert not speaks(model, (*asked, "robo> ann: done"), "ann> finally a party")
 
 

@@ -276,8 +276,10 @@ def _last_word(case: _Case) -> Utterance | None:
 
 
 def _goes_on(case: _Case) -> bool:
-    """Whether the speaker has just wanted something of the bot, which has not spoken since."""
+    """Whether the speaker has just wanted something of the bot, which has not spoken since, and says more."""
     now = case.turn.utterance.time
+    if not any(character.isalnum() for character in case.turn.utterance.text):
+        return False
     for turn in case.before:
         said = turn.utterance
         if said.speaker == case.me:
