@@ -1,6 +1,7 @@
 """A bot behind `towhom.Gate` in a room whose truth is known; the lag of its event loop; its memory.
 
-    python benchmarks/gate.py benchmarks/results/gate.json [--rooms 50] [--rate 200] [--seconds 20]
+    python benchmarks/gate.py answering benchmarks/results/gate-answering.json
+    python benchmarks/gate.py cost benchmarks/results/gate.json [--rooms 50] [--rate 200] [--seconds 20]
 
 The rooms are those of benchmarks/data. The bot's own messages are those of the file, whatever the gate says:
 each message is judged as if all before it had been answered as they should be. Beside the gate: a bot that
@@ -219,8 +220,9 @@ def resident() -> int:
 
 
 def main() -> None:
-    """Measure everything, each part in a process of its own."""
+    """Measure how well it answers, or what that costs, each part of it in a process of its own."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["answering", "cost"])
     parser.add_argument("record", type=Path)
     parser.add_argument("--rooms", type=int, default=50)
     parser.add_argument("--rate", type=float, default=200.0)
@@ -244,12 +246,14 @@ def main() -> None:
         **circumstances(),
         "data": describe_data([os.path.relpath(path) for path in ROOMS.values()]),
     }
-    for name, path in ROOMS.items():
-        record[f"answering, {name} room"] = compare(read_room(path), ME[name])
-        print(name, json.dumps(record[f"answering, {name} room"], indent=1, ensure_ascii=False))
-    for part in ("lag", "lag, a tenth", "lag, kept", "memory", "memory, full"):
-        record[part] = _apart(part, arguments)
-        print(part, record[part])
+    if arguments.what == "answering":
+        for name, path in ROOMS.items():
+            record[f"answering, {name} room"] = compare(read_room(path), ME[name])
+            print(name, json.dumps(record[f"answering, {name} room"], indent=1, ensure_ascii=False))
+    else:
+        for part in ("lag", "lag, a tenth", "lag, kept", "memory", "memory, full"):
+            record[part] = _apart(part, arguments)
+            print(part, record[part])
     write_record(arguments.record, record)
 
 
@@ -267,7 +271,7 @@ def _apart(part: str, arguments: argparse.Namespace) -> Any:
             str(arguments.seconds),
         ]
         done = subprocess.run(
-            [sys.executable, __file__, folder, "--part", part, *options],
+            [sys.executable, __file__, "cost", folder, "--part", part, *options],
             check=True,
             capture_output=True,
             text=True,

@@ -215,6 +215,15 @@ class TestPolicy:
         assert asyncio.run(chat(answered=False))
         assert not asyncio.run(chat(answered=True))
 
+    def test_an_edit_of_what_is_to_be_answered_is_no_second_question(self, model: Model) -> None:
+        async def chat() -> list[bool]:
+            gate = Gate("helper", model=model)
+            call = lines("ann> helper: is it pu?")[0]
+            edit = replace(call, text="helper: is it up?", kind=Kind.EDIT)
+            return [bool(await gate.hear(event)) for event in (call, edit, edit)]
+
+        assert asyncio.run(chat()) == [True, False, False]
+
     def test_what_was_said_before_the_bot_came(self, model: Model) -> None:
         verdict = asyncio.run(Gate("helper", model=model).hear(lines("ann> helper: hi")[0], speak=False))
         assert (bool(verdict), verdict.reason) == (False, "it was said before the bot came")

@@ -96,6 +96,12 @@ def test_answers_to_a_question_of_the_bot(model: Model, text: str) -> None:
     assert not speaks(model, ASKED_BACK, f"ann> bob: {text}")
 
 
+def test_only_who_was_asked_answers(model: Model) -> None:
+    assert speaks(model, (*ASKED_BACK, "ann> web"), "ann> the one in the cellar")
+    for remark in ("lol", "good question", "it never knows"):
+        assert not speaks(model, ASKED_BACK, f"cid> {remark}")
+
+
 def test_what_comes_of_an_advice(model: Model) -> None:
     assert speaks(model, TOLD, "ann> broadcom bcm4360")
     assert not speaks(model, TOLD, "ann> ok")
@@ -105,6 +111,7 @@ def test_a_message_in_parts(model: Model) -> None:
     asked = (*TALK, "ann> robo can you put the party in the calendar")
     assert speaks(model, asked, "ann> 6 pm, big room")
     assert not speaks(model, asked, "bob> 6 pm, big room")
+    assert not speaks(model, asked, "ann> 🎉")
     assert not speaks(model, (*asked, "robo> ann: done"), "ann> finally a party")
 
 

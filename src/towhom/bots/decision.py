@@ -250,47 +250,51 @@ def _is_remark(case: _Case) -> bool:
     said = case.turn.utterance
     if wants(said) or _goes_on(case):
         return False
-    latest = case.before[0] if case.before else None
     last = _last_word(case)
     if last is None:
         return True
-    at_once = latest is not None and latest.utterance is last
-    if last.asks or (at_once and continues(said)):
+    to_speaker = last.addressee in (case.speaker, None)
+    at_once = to_speaker and last is case.before[0]
+    if (to_speaker and last.utterance.asks) or (at_once and continues(said)):
         return False
     if _acknowledges(said):
         return True
-    return not (objects(said) or awaits(last) or (at_once and said.bearing.you))
+    # What one is asked is theirs to answer; what one is told to do, others may do as well.
+    awaited = awaits(last.utterance) and (to_speaker or not last.utterance.asks)
+    return not (objects(said) or awaited or (at_once and said.bearing.you))
 
 
-def _last_word(case: _Case) -> Utterance | None:
-    """What the bot said to whoever speaks now, if that is what they answer, or have not answered yet."""
-    before = case.turn.answered
-    if before is not None and before.speaker == case.me:
-        return before
+def _last_word(case: _Case) -> Turn | None:
+    """What the bot said that a message answers, or else what it said to the speaker since they spoke."""
+    for turn in case.before:
+        if turn.utterance is case.turn.answered and turn.utterance.speaker == case.me:
+            return turn
     for turn in case.before:
         if turn.utterance.speaker == case.speaker:
             return None
         if turn.utterance.speaker == case.me and turn.addressee in (case.speaker, None):
-            return turn.utterance
+            return turn
     return None
 
 
 def _goes_on(case: _Case) -> bool:
-    """Whether the speaker has just wanted something of the bot, which has not spoken since."""
-    now = case.turn.utterance.time
+    """Whether the speaker has just said something for the bot, which has not spoken since, and says more."""
+    now, spoken = case.turn.utterance.time, False
+    if not any(character.isalnum() for character in case.turn.utterance.text):
+        return False
     for turn in case.before:
-        said = turn.utterance
+        said, likely = turn.utterance, turn.people.get(case.me, 0.0)
         if said.speaker == case.me:
-            return False
+            return spoken and said.asks and turn.addressee == case.speaker  # they are answering it
         if said.speaker != case.speaker:
             continue
         if now is not None and said.time is not None and now - said.time > _GOES_ON:
             return False
-        likely = turn.people.get(case.me, 0.0)
         if case.me in said.addressees or (likely >= case.policy.threshold and wants(said)):
             return True
         if said.addressees:
             return False
+        spoken = likely >= case.policy.threshold
     return False
 
 

@@ -100,7 +100,10 @@ class BotRoom:
                 return self._again(event)
             if self.session.remembers(event.id):
                 return _quiet(event, "it was heard before")
+        promised = isinstance(event, Message) and event.kind is Kind.EDIT and event.id in self._promises
         verdict = self._take(event, policy)
+        if verdict and promised and goes_on is None:
+            verdict = replace(verdict, yes=False, reason="it is to be answered already, as it was before")
         if goes_on is not None and isinstance(event, Message):
             verdict = self._joined(verdict, goes_on)
         if verdict and silent is not None:
