@@ -1,7 +1,7 @@
 """Responses by rare words: error messages, names of packages, numbers; an inverted index in SQLite (FTS5).
 
 Words that are in many responses tell little and are left out of queries, and a query looks at the rarest of
-its words until those have been said `_LOOKED_AT` times, so that it stays fast however large the bank is.
+its words until those have been said `LOOKED_AT` times, so that it stays fast however large the bank is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TERMS = 8
 """Of a query: the rarest of its words."""
 _COMMON, _FEW = 0.02, 50
 """Words in a larger share of the responses tell nothing, unless those are few."""
-_LOOKED_AT = 12_000
+LOOKED_AT = 5000
 """Places of words that a query looks at."""
 _LONGEST = 64
 """Characters of a word that is looked for."""
@@ -104,6 +104,7 @@ class Phrases:
         *,
         weights: tuple[float, float, float] = (1.0, 1.0, 1.0),
         rare: bool = True,
+        most: int = LOOKED_AT,
     ) -> list[tuple[float, int]]:
         """Rows of the responses that have rare words of a text, each with its score, the best first.
 
@@ -112,6 +113,7 @@ class Phrases:
             limit: How many at most.
             weights: Of words in each of `PHRASES`; where one is 0, those are not looked at.
             rare: Whether only the rarest words count; all of them take time in proportion to the bank.
+            most: How many places of words are looked at, if there is more than one rare word.
 
         Raises:
             BankError: The index is damaged.
@@ -119,7 +121,7 @@ class Phrases:
         try:
             with self._opened() as base:
                 every = [f'"{term}"' for term in dict.fromkeys(terms_of(text))]
-                query = " OR ".join(_rarest(base, text) if rare else every)
+                query = " OR ".join(_rarest(base, text, most) if rare else every)
                 columns = " ".join(name for name, each in zip(PHRASES, weights, strict=True) if each)
                 if not query or not columns:
                     return []
@@ -146,7 +148,7 @@ class Phrases:
         self._idle.append(base)
 
 
-def _rarest(base: sqlite3.Connection, text: str) -> list[str]:
+def _rarest(base: sqlite3.Connection, text: str, looks: int) -> list[str]:
     """The rarest words of a text, and what belongs together, quoted."""
     terms = list(dict.fromkeys(terms_of(text)))
     counts = _counts(base, ["", *terms])
@@ -155,7 +157,7 @@ def _rarest(base: sqlite3.Connection, text: str) -> list[str]:
     looked_at = 0
     for count, term in sorted((counts.get(term, 1), term) for term in terms)[:_TERMS]:
         looked_at += count
-        if count > most or (chosen and looked_at > _LOOKED_AT):
+        if count > most or (chosen and looked_at > looks):
             break
         chosen.append(term)
     known = set(chosen)

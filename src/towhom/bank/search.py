@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.bank.approximate import has_faiss, nearest_in
+from towhom.bank.phrases import LOOKED_AT
 from towhom.bank.store import Bank, Segment
 from towhom.bank.tables import ASKED, VECTORS
 
@@ -82,7 +83,8 @@ def search(
     for place, query in enumerate(queries):
         weight = 1.0 / (1 + place)
         lists.append((weight, nearest(bank, query.vector, limit)))
-        lists.append((weight, by_words(bank, query.text, limit, weights=weights)))
+        most = LOOKED_AT // (1 + place)
+        lists.append((weight, by_words(bank, query.text, limit, weights=weights, most=most)))
     return merged(lists)[:limit]
 
 
@@ -126,7 +128,13 @@ def _compared(
 
 
 def by_words(
-    bank: Bank, text: str, limit: int, *, weights: tuple[float, float, float] | None = None, rare: bool = True
+    bank: Bank,
+    text: str,
+    limit: int,
+    *,
+    weights: tuple[float, float, float] | None = None,
+    rare: bool = True,
+    most: int = LOOKED_AT,
 ) -> list[int]:
     """Numbers of the responses that have rare words of a text, or answered something that has.
 
@@ -136,12 +144,13 @@ def by_words(
         limit: How many at most.
         weights: See `Phrases.search`.
         rare: See there.
+        most: See there.
     """
     weights = _WEIGHTS if weights is None else weights
     found = [
         (-score, start + row)
         for start, segment in zip(bank.starts.tolist(), bank.segments, strict=False)
-        for score, row in segment.phrases.search(text, limit, weights=weights, rare=rare)
+        for score, row in segment.phrases.search(text, limit, weights=weights, rare=rare, most=most)
     ]
     return [number for _, number in sorted(found)[:limit]]
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 from uuid import uuid4
 
+from towhom.bank import Bank
 from towhom.bots.journal import file_name
 from towhom.bots.policy import Policy
 from towhom.bots.room import Bot, BotRoom, Event
@@ -27,7 +28,8 @@ from towhom.documents import read_json
 from towhom.errors import ConfigError, SessionError
 from towhom.files import atomic_file
 from towhom.hearing.utterance import SPOKEN
-from towhom.live import Model
+from towhom.live import Model, Proposal
+from towhom.live.responding import LEAST
 from towhom.loading import load
 
 log = logging.getLogger("towhom.gate")
@@ -267,6 +269,25 @@ class Gate:
             if id == str(message_id) and room in (None, where):
                 return verdict.explain()
         return f"no message {message_id} has been heard lately; the last {_EXPLAINED} can be explained"
+
+    async def drafts(
+        self, room: str | None, bank: Bank, k: int = 3, *, least: float = LEAST
+    ) -> list[Proposal]:
+        """What the bot could say now of what people have said before, the best first; see `Session.respond`.
+
+        Args:
+            room: Where.
+            bank: What `towhom bank build` made.
+            k: How many at most.
+            least: How likely one must be of use.
+
+        Raises:
+            BankError: The bank was built with another model, or is damaged.
+        """
+        async with self._using(room) as place, place.lock:
+            return await self._run_job(
+                lambda: self._room(place, room).session.respond(self.bot.id, bank, k, least=least)
+            )
 
     async def save(self) -> None:
         """Write all rooms to the folder, if there is one; without it, the next start takes longer."""

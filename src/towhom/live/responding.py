@@ -56,6 +56,7 @@ class _Fit(NamedTuple):
     thanked: float = 0.3
     asks: float = -1.0
     no_help: float = -1.0
+    asked_back: float = -2.0
 
 
 _FIT = _Fit()
@@ -124,8 +125,8 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: b
         model: That of the room, and of the bank.
         responder: Who speaks next, as an identifier.
         bank: Where to look.
-        whole: Whether all that was said is one question; then only answers to whoever had begun a
-            conversation with one are wanted, which neither ask back nor send people away.
+        whole: Whether all that was said is one question; then only what answered one is wanted, and neither
+            asks back nor sends people away.
     """
     bank.require_model(model.fingerprint)
     people = leads(channel.turns, responder)
@@ -174,6 +175,7 @@ class _Looks(NamedTuple):
             "words": self.words[rows, which], "sense": self.sense[rows, which], "code": self.code[which],
             "size": np.full(len(which), self.size),
             "thanked": self.flag("thanked"), "asks": self.flag("asks"), "no_help": self.flag("no help"),
+            "asked_back": (~self.first).astype(np.float64),
         }  # fmt: skip
 
     def promising(self, *, tells: bool) -> NDArray[np.int64]:
@@ -185,7 +187,7 @@ class _Looks(NamedTuple):
         wanted = np.ones(len(self.flags), bool)
         if tells:
             asked = self.flag("question asks") > self.flag("asks")
-            wanted = asked & (self.flag("no help") == 0) & self.first
+            wanted = asked & (self.flag("no help") == 0)
         scores = np.max(
             [_score(self.known(np.full(len(self.flags), q))) for q in range(self.words.shape[1])], 0
         )
