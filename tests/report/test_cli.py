@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.report.conftest import to_lines
+from tests.report.conftest import Export, to_lines
 
 
 @pytest.fixture
@@ -110,3 +110,11 @@ def test_nothing_to_report(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "joins.txt"
     path.write_text("=== ada has joined #tea\n=== bob has left #tea\n")
     assert "no message was found in it" in run("report", path, code=1).stderr
+
+
+def test_room_by_room_it_is_the_same_page(run: Run, export: Export, tmp_path: Path) -> None:
+    run("report", export.path, "-o", tmp_path / "one.html")
+    for name in ("two", "three"):  # the second time, all is there already
+        run("report", export.path, "--into", tmp_path / "parts", "-o", tmp_path / f"{name}.html")
+        assert (tmp_path / f"{name}.html").read_bytes() == (tmp_path / "one.html").read_bytes()
+    assert "name it with --into" in run("report", export.path, "--cluster", "local:2", code=2).stderr
