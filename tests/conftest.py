@@ -8,8 +8,23 @@ from typing import Protocol
 
 import pytest
 
+from tests import skips
+
 # So that assertions of the public contracts say what they compared.
 pytest.register_assert_rewrite("towhom.testing")
+
+_SKIPS = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    session.config.stash[_SKIPS] = skips.check(session)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for reason in config.stash.get(_SKIPS, []):
+        terminalreporter.write_line(f"skipped, and should not have been: {reason}", red=True)
+
 
 SPEAKERS = ("ada", "bob", "cyd", "dee", "Eve_", "fay|afk", "gus`", "hal9")
 WORDS = (

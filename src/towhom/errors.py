@@ -42,7 +42,7 @@ class VectorsError(TowhomError):
 
 
 class ConfigError(TowhomError):
-    """Settings that cannot be; the message names all that is wrong."""
+    """Invalid settings; the message lists every problem."""
 
 
 class ModelFormatError(TowhomError):
