@@ -208,10 +208,9 @@ def softmax(energies: Array) -> Array:
 
 def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
     """(R, `REACH`, `TOWERS`) How well each message is answered; places may be one row for all."""
-    found = np.empty((answers.shape[1], len(answers), REACH), np.float32)
-    if len(places) == 1:
-        products = np.matmul(answers.transpose(1, 0, 2), heard.transpose(1, 2, 0))
-        return np.take(products, places[0], axis=2, out=found, mode="clip").transpose(1, 2, 0)
+    if len(places) < len(answers):
+        places = np.broadcast_to(places, (len(answers), places.shape[1]))
+    found = np.empty((answers.shape[1], *places.shape), np.float32)
     latest = places[:, 0]
     # Those that look at the same messages together; rooms are far apart.
     ends = [*(np.flatnonzero(np.abs(np.diff(latest)) > REACH) + 1).tolist(), len(places)]
