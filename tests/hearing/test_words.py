@@ -102,6 +102,10 @@ class TestPlainForms:
     def test_once_is_enough(self, text: str) -> None:
         assert normalized(normalized(text)) == normalized(text)
 
+    def test_of_characters_that_stand_for_many(self) -> None:
+        assert len(normalized("\ufdfa" * 4000)) <= 8000
+        assert normalized("\ufdfa").startswith("صلى")
+
     @settings(max_examples=300, deadline=None)
     @given(st.text(max_size=40))
     def test_of_anything(self, text: str) -> None:

@@ -63,6 +63,8 @@ _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _THAI = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 _LONGEST = 64
 """Characters of a run that are cut into phrases at once."""
+_GROWTH, _SHORT = 2, 64
+"""A longer text grows no more than so many times in plain forms: one character may stand for eighteen."""
 # Not that of a link to "page?id=3".
 _ASKS = regex.compile(r"\?(?=$|[\s\"')\]!?.,:;]|[^\p{ASCII}])")
 
@@ -85,7 +87,8 @@ def normalized(text: str) -> str:
     if not _SPECIAL.isdisjoint(text):
         text = text.translate(_PLAIN)
     if not unicodedata.is_normalized("NFKC", text):
-        text = unicodedata.normalize("NFKC", text).translate(_PLAIN)
+        most = max(_GROWTH * len(text), _SHORT)
+        text = unicodedata.normalize("NFKC", text)[:most].translate(_PLAIN)
     text = text.lower()
     if not _UNSEEN.isdisjoint(text):
         text = unicodedata.normalize("NFC", text.translate(_LEFT_OUT))
