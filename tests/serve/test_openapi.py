@@ -19,6 +19,7 @@ ROUTES = {
     "/v1/select": {"post"},
     "/v1/addressees": {"post"},
     "/v1/threads": {"post"},
+    "/v1/answered": {"post"},
     "/v1/logs": {"post"},
     "/v1/gate": {"post"},
     "/v1/formats": {"get"},
