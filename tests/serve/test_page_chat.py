@@ -28,7 +28,7 @@ const line = ({{ speaker, text, to, gone, open, target, position }}) =>
   ({{ speaker, text, to, gone, open, target: target?.position ?? null, position }});
 console.log(JSON.stringify({{
   lines: chat.lines.map(line), last: lastMessages(chat, 100), spoken: chat.spoken.length,
-  unanswered: chat.unanswered, speakers: [...chat.speakers.keys()],
+  unanswered: chat.unanswered, speakers: [...chat.speakers.keys()], persons: chat.persons,
 }}));
 """
 
@@ -124,6 +124,7 @@ def test_who_is_renamed_stays_who_they_are(client: httpx.Client) -> None:
         message("bob", "since noon", reply_to=2),
     )
     assert (page["lines"][-1]["to"], page["lines"][-1]["target"]) == ("ada_away", 2)
+    assert page["persons"] == 2
 
 
 def test_what_an_earlier_version_kept(client: httpx.Client) -> None:

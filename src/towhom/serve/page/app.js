@@ -308,7 +308,7 @@ function showTitle() {
   const parts = [
     chat.format,
     `${source.channel && chat.first > 0 ? "latest " : ""}${count(chat.spoken.length, "message")}`,
-    count(chat.speakers.size, "person", "people"),
+    count(chat.persons, "person", "people"),
     count(chat.conversations.length, "conversation"),
   ];
   byId("subtitle").textContent = parts.filter(Boolean).join(" · ");

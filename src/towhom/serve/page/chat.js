@@ -55,6 +55,11 @@ export class Chat {
     return this.spoken.filter((line) => line.open).reverse();
   }
 
+  /** How many people have spoken; whoever is renamed stays one. */
+  get persons() {
+    return this._lastBy.size;
+  }
+
   /** What people call somebody who has spoken. */
   nameOf(id) {
     return this._names.get(id) ?? id;
