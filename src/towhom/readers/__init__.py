@@ -188,12 +188,19 @@ class Log:
 
 
 def _size(value: Any) -> int:
-    """How many characters there are in a raw line or JSON value."""
-    if isinstance(value, bytes | str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_size, value.values()))
-    return sum(map(_size, value)) if isinstance(value, list | tuple) else 8
+    """How many characters there are in a raw line or JSON value, however deep it is."""
+    size, left = 0, [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, bytes | str):
+            size += len(part)
+        elif isinstance(part, dict):
+            left += part.values()
+        elif isinstance(part, list | tuple):
+            left += part
+        else:
+            size += 8
+    return size
 
 
 def readers() -> dict[str, str]:
