@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -136,6 +136,7 @@ class TestAnswers:
 
     def test_progress(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(logs, "_PACE", 0)
+        monkeypatch.setattr(logs, "monotonic", map(float, count()).__next__)  # a second passes each time
         path = tmp_path / "chat.txt"
         path.write_text(IRC)
         lines = [json.loads(line) for line in chain.from_iterable(LogAnswers(towhom.load(), path, 1000))]
