@@ -1,6 +1,6 @@
 """What `towhom who` costs on an idle machine, and beside processes that keep every core busy.
 
-    python benchmarks/busy.py LOG --json benchmarks/results/busy.json
+    python benchmarks/busy.py LOG --json results/busy.json
 
 CPU time, user and system, of the whole process: threads that wait for each other by spinning show in it, the
 time that other processes take does not. Runs take turns. "own threads" is the same with as many threads of

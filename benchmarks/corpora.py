@@ -1,6 +1,6 @@
 """The statistics tables of the corpora that we train and measure on, as a page with its record.
 
-    python benchmarks/corpora.py ../shared/data CORPORA docs/results
+    python benchmarks/corpora.py ../shared/data CORPORA results
 
 Builds (or finds up to date) in the folder CORPORA: `ubuntu-irc` with the split of its authors, and the two
 channels of `web-irc`, split by time, alone and together. Writes corpora.md and corpora.json.

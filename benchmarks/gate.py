@@ -1,7 +1,7 @@
 """A bot behind `towhom.Gate` in a room whose truth is known; the lag of its event loop; its memory.
 
-    python benchmarks/gate.py answering benchmarks/results/gate-answering.json
-    python benchmarks/gate.py cost benchmarks/results/gate.json [--rooms 50] [--rate 200] [--seconds 20]
+    python benchmarks/gate.py answering results/gate-answering.json
+    python benchmarks/gate.py cost results/gate.json [--rooms 50] [--rate 200] [--seconds 20]
 
 The rooms are those of benchmarks/data. The bot's own messages are those of the file, whatever the gate says:
 each message is judged as if all before it had been answered as they should be. Beside the gate: a bot that

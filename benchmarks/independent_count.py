@@ -1,6 +1,6 @@
 """Documents, messages, addressed messages and samples, counted by regular expression on the raw text.
 
-    python benchmarks/independent_count.py ../shared/data --json benchmarks/results/independent_count.json
+    python benchmarks/independent_count.py ../shared/data --json results/independent_count.json
 
 It shares no code with the corpus build that it checks. It counts twice: with the marks that IRC puts in front
 of an operator's name (`<@bz>`) as part of the name, and without them. People write `bz: ...` to either.

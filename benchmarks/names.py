@@ -1,6 +1,6 @@
 """What hiding speakers' names costs: the share of the text, by our rule and if every name were hidden.
 
-python benchmarks/names.py CORPUS... --json benchmarks/results/names.json
+python benchmarks/names.py CORPUS... --json results/names.json
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Training with the fast computation and with the plain padded one: the same accuracy, at another speed.
 
-    python benchmarks/plain.py CORPUS VECTORS --epochs 5 --json benchmarks/results/plain.json
+    python benchmarks/plain.py CORPUS VECTORS --epochs 5 --json results/plain.json
 
 Trains SI-RNN twice with our settings and one seed, one run after the other, through all epochs. Speeds depend
 on the machine and on what else it does; `towhom bench train` has the two take turns.

@@ -2,7 +2,7 @@
 
 Run it from the project's root, where torch is installed, and onnx, onnxscript and onnxruntime::
 
-    python benchmarks/runtime.py ../models/MODEL --install-size --json benchmarks/results/runtime.json
+    python benchmarks/runtime.py ../models/MODEL --install-size --json results/runtime.json
 
 Three ways to answer the same questions, on one thread:
 

@@ -3,7 +3,7 @@ r"""How fast the tokenizer is, and how often it gives exactly the tokens of NLTK
 Run it from the project's root::
 
     python benchmarks/tokenizer.py ../shared/data/ubuntu-irc/train ../shared/data/web-irc --limit 300000 \
-        --json benchmarks/results/tokenizer.json
+        --json results/tokenizer.json
 
 The three tokenizers take turns, a few thousand messages each, so that whatever else the machine does slows
 all of them alike. Ours starts with nothing remembered. Each gets the messages as they were written, and

@@ -33,7 +33,7 @@ def test_it_is_built_and_has_all_pages(site: Path) -> None:
     expected |= {str(Path(place).with_suffix(".html")) for place in OUTSIDE.values()}
     expected |= {f"reference/{name}.html" for name in PAGES}
     assert expected <= {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    assert (site / "files" / "benchmarks" / "results" / "gate.json").is_file()
+    assert (site / "results" / "gate.json").is_file()
     assert "SI-RNN" in (site / "search.json").read_text("utf-8")
 
 

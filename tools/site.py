@@ -1,9 +1,9 @@
 """The documentation site: `python -m tools.site OUT` writes it, and fails if a link leads nowhere.
 
 The guides are read in the repository, too, where they link to records, code and the changelog. The site is
-made of a copy: pages outside of `docs/` get a place in it, files that are linked come along as they are, a
-link to a folder becomes plain text, and the reference is made from the code (`tools/reference.py`). Zensical
-then makes HTML of it, as `mkdocs.yml` says.
+made of a copy: `results/` and pages outside of `docs/` get a place in it, files that are linked come along
+as they are, a link to a folder becomes plain text, and the reference is made from the code
+(`tools/reference.py`). Zensical then makes HTML of it, as `mkdocs.yml` says.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 def prepare(folder: Path) -> None:
     """Write all pages and files of the site into a folder, as Markdown."""
     shutil.copytree(ROOT / "docs", folder)
+    shutil.copytree(ROOT / "results", folder / "results")
     for name, make in PAGES.items():
         (folder / "reference").mkdir(exist_ok=True)
         (folder / "reference" / f"{name}.md").write_text(make(), "utf-8")
@@ -53,9 +54,8 @@ def prepare(folder: Path) -> None:
 
 def _relinked(markdown: str, uri: str, folder: Path) -> str:
     """A page whose links lead to where the site has what they mean."""
-    home = next(
-        (each for each, place in OUTSIDE.items() if place == uri and uri != "index.md"), f"docs/{uri}"
-    )
+    inside = uri if uri.startswith("results/") else f"docs/{uri}"
+    home = next((each for each, place in OUTSIDE.items() if place == uri and uri != "index.md"), inside)
 
     def change(found: re.Match[str]) -> str:
         mark, text, target = found.groups()
@@ -65,7 +65,8 @@ def _relinked(markdown: str, uri: str, folder: Path) -> str:
         path = os.path.normpath(Path(home).parent / name)
         if (ROOT / path).is_dir():
             return text
-        place = path.removeprefix("docs/") if path.startswith("docs/") else OUTSIDE.get(path)
+        inside = path.startswith(("docs/", "results/"))
+        place = path.removeprefix("docs/") if inside else OUTSIDE.get(path)
         if place is None:
             place = f"files/{path}"
             (folder / place).parent.mkdir(parents=True, exist_ok=True)

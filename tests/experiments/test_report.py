@@ -92,7 +92,7 @@ def write(
         title=title,
         notes="Made & <measured>",
         statistics=split_statistics(corpus),
-        figures=[folder / "a-figure.png"],
+        figures=[folder / "a-figure.svg"],
         cases=cases,
     )
     assert written == [folder / "report.md", folder / "report.html"]
@@ -125,8 +125,8 @@ class TestFiles:
         markdown, page = write(tmp_path, corpus)
         assert heading in page
         assert heading.replace("&#x27;", "'") in markdown
-        assert "![a-figure](a-figure.png)" in markdown
-        assert '<img src="a-figure.png" alt="a-figure">' in page
+        assert "![a-figure](a-figure.svg)" in markdown
+        assert '<img src="a-figure.svg" alt="a-figure">' in page
 
     def test_a_section_for_each_split(self, tmp_path: Path, corpus: Corpus) -> None:
         markdown, _ = write(tmp_path, corpus, [*RECORDS, record("sirnn", split="test")])

@@ -8,7 +8,7 @@ from pathlib import Path
 from towhom.hearing.manners import CALLING, REASONS, SURE, Manner
 from towhom.hearing.utterance import CALLED
 
-RECORD = Path(__file__).parents[2] / "benchmarks" / "results" / "calls.json"
+RECORD = Path(__file__).parents[2] / "results" / "calls.json"
 
 
 def test_as_measured() -> None:

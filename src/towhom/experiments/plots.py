@@ -20,7 +20,7 @@ _FEW = 20
 def plot_breakdowns(
     folder: Path, records: list[dict[str, Any]], *, split: str, context: int = 15, candidates: int = 2
 ) -> list[Path]:
-    """Write the two figures as PNG and SVG; returns the PNG files."""
+    """Write the two figures; returns their files."""
     require("matplotlib", extra="plots", purpose="drawing figures")
     from matplotlib.figure import Figure
 
@@ -61,12 +61,12 @@ def plot_breakdowns(
             ticks = [*range(1, FAR + 1, 2), FAR + 1]
             histogram.set_xticks(ticks, [*map(str, ticks[:-1]), f">{FAR}"])
         figure.legend(fontsize=7, loc="outside lower center", ncols=3)
-        paths.append(_save(figure, folder / f"adr-{key.replace('_', '-')}-{split}.png"))
+        paths.append(_save(figure, folder / f"adr-{key.replace('_', '-')}-{split}.svg"))
     return paths
 
 
 def plot_addressees(folder: Path, result: dict[str, Any]) -> list[Path]:
-    """Precision and recall of `is_for`, and the reliability of `observe`, as PNG and SVG; the PNG files."""
+    """Precision and recall of `is_for`, and the reliability of `observe`, as a figure; its file."""
     require("matplotlib", extra="plots", purpose="drawing figures")
     from matplotlib.figure import Figure
 
@@ -109,15 +109,14 @@ def plot_addressees(folder: Path, result: dict[str, Any]) -> list[Path]:
         title="Whom does it address?",
     )  # fmt: skip
     diagram.legend(loc="upper left", fontsize=8)
-    return [_save(figure, folder / "addressees.png")]
+    return [_save(figure, folder / "addressees.svg")]
 
 
 def _save(figure: Any, path: Path) -> Path:
-    """As PNG and SVG, the same bytes every time: no date, no random names inside."""
+    """As SVG, the same bytes every time: no date, no random names inside."""
     from matplotlib import rc_context
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with rc_context({"svg.hashsalt": "towhom"}):
-        figure.savefig(path, dpi=150, metadata={"Software": None})
-        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+        figure.savefig(path, metadata={"Date": None})
     return path

@@ -49,7 +49,7 @@ SURE: dict[Manner, float] = {
 
 Manners that are rare there are drawn towards a name in front; those that it does not have are as sure as
 their kin: a reply link as a name in front, an @ inside as a name at the end.
-benchmarks/results/calls.json has the counts."""
+results/calls.json has the counts."""
 
 REASONS: dict[Manner, str] = {
     Manner.REPLY: "{me} replies to a message of {who}",

@@ -43,7 +43,7 @@ _TELLING = 3
 class _Fit(NamedTuple):
     """What makes a response likely to be of use.
 
-    The first five are fitted to examples that were read (benchmarks/results/bank-judged.json), the others are
+    The first five are fitted to examples that were read (results/bank-judged.json), the others are
     guesses: there were too few of them. The more responses there are, the more are like a question by chance.
     """
 
