@@ -25,6 +25,7 @@ PAGES = [
     ROOT / "SECURITY.md",
     ROOT / "CODE_OF_CONDUCT.md",
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "results").rglob("*.md")),
 ]
 ELSEWHERE = {
     **{f"docs/bots/{name}.md": "tests/rooms/test_docs.py" for name in (
