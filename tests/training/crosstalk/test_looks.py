@@ -16,8 +16,9 @@ from tests.crosstalk.chats import LEXICON, SIZES, WORDS, Weights, chatter, heard
 from tests.training.crosstalk.made import made_room, quiz
 from towhom.chat import Message
 from towhom.crosstalk import mind as minds
-from towhom.crosstalk import network
+from towhom.crosstalk import network, signals
 from towhom.crosstalk.mind import Mind, Room
+from towhom.crosstalk.signals import ALONE, PAIRS
 from towhom.crosstalk.structure import LIKELIEST, Second, Sights, look_again
 from towhom.errors import TowhomError
 from towhom.hearing.utterance import REACH
@@ -27,10 +28,12 @@ from towhom.training.crosstalk.arrays import Torch
 from towhom.training.crosstalk.descent import loss_of
 from towhom.training.crosstalk.examples import Kind, collect
 from towhom.training.crosstalk.looks import (
+    GROUPS,
     Lesson,
     Looks,
     LooksConfig,
     RoomTexts,
+    blinded,
     block_of,
     read_texts,
     shares_of,
@@ -200,6 +203,19 @@ class TestLesson:
             assert not np.allclose(plain.state, foreign.state, atol=1e-2)
             there = foreign.there.numpy() > 0
             assert np.ptp(foreign.fits.numpy()[there], axis=0).max() < 1e-4
+
+    @pytest.mark.parametrize("group", GROUPS)
+    def test_blind_for_a_group_of_signals(self, lessons: list[Lesson], group: str) -> None:
+        block = block_of(lessons[0], lessons[0].blocks[0])
+        without = blinded(block, {group})
+        names = getattr(signals, group.upper(), ())
+        of_pairs = np.isin(PAIRS, names) if set(names) <= set(PAIRS) and group != "message" else False
+        of_messages = np.isin(ALONE, names) if group in ("message", "habits") else False
+        assert_array_equal(without.pairs, np.where(of_pairs, 0, block.pairs))
+        assert_array_equal(without.messages, np.where(of_messages, 0, block.messages))
+        for name in ("state", "fits"):
+            found = getattr(without, name)
+            assert_array_equal(found, getattr(block, name) * (group != "texts"))
 
     def test_drafts_come_after_what_was_said(self, lessons: list[Lesson], texts: RoomTexts) -> None:
         lesson = lessons[1]

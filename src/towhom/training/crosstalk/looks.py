@@ -7,7 +7,7 @@ probabilities of the cells that would be right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,20 @@ from torch import Tensor
 
 from towhom.crosstalk import network, words
 from towhom.crosstalk.mind import fits_of
-from towhom.crosstalk.signals import OF_TEXT, PAIRS, STEPS
+from towhom.crosstalk.signals import (
+    HABITS,
+    IT,
+    MESSAGE,
+    OF_TEXT,
+    PAIRS,
+    PEOPLE,
+    PLACE,
+    STEPS,
+    TIME,
+    TURNS,
+    WHO,
+    WORDS,
+)
 from towhom.errors import TrainingError
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
@@ -36,6 +49,19 @@ _NEAR = 40
 WARM_UP = 100
 """Steps until the learning rate is the largest."""
 _DISTANCE, _LAST = PAIRS.index("distance"), PAIRS.index("the last")
+_OF_PAIRS = {
+    "who": WHO,
+    "turns": TURNS,
+    "it": IT,
+    "place": PLACE,
+    "time": TIME,
+    "people": PEOPLE,
+    "words": WORDS,
+}
+_OF_MESSAGE = {"message": MESSAGE, "habits": HABITS}
+_TEXTS = "texts"
+GROUPS = (*_OF_PAIRS, *_OF_MESSAGE, _TEXTS)
+"""What is seen: signals by their groups in `towhom.crosstalk.signals`, and what the words of messages say."""
 Weights = dict[str, NDArray[np.float32]]
 
 
@@ -57,6 +83,7 @@ class LooksConfig:
         foreign: Share of the blocks that are seen as if no word were known: there are other languages.
         learning_rate: The largest.
         dropout: Share of the units that are left out.
+        blind: Groups of signals (`GROUPS`) that it does not see: to find what each is worth.
         seed: For all that is random.
     """
 
@@ -73,6 +100,7 @@ class LooksConfig:
     foreign: float = 0.25
     learning_rate: float = 0.002
     dropout: float = 0.1
+    blind: tuple[str, ...] = ()
     seed: int = 0
 
 
@@ -218,6 +246,21 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
     )
 
 
+def blinded(block: Block, groups: Collection[str]) -> Block:
+    """A block without some groups of signals."""
+    if not groups:
+        return block
+    pairs, messages = (
+        torch.tensor([float(name not in groups) for name, signals in kinds.items() for _ in signals])
+        for kinds in (_OF_PAIRS, _OF_MESSAGE)
+    )
+    texts = float(_TEXTS not in groups)
+    return block._replace(
+        pairs=block.pairs * pairs, messages=block.messages * messages,
+        state=block.state * texts, fits=block.fits * texts,
+    )  # fmt: skip
+
+
 class Looks(NamedWeights):
     """The first look, to be trained."""
 
@@ -274,7 +317,7 @@ def train_first(
             lesson = lessons[place]
             rows = lesson.blocks[random.integers(len(lesson.blocks))]
             foreign = random.random() < config.foreign
-            block = block_of(lesson, rows, reach, unknown if foreign else None)
+            block = blinded(block_of(lesson, rows, reach, unknown if foreign else None), config.blind)
             losses.append(loss_of(looks.first(block, xp), block.right, block.unknown, config.drafts))
         return torch.cat(losses).mean()
 
