@@ -35,6 +35,7 @@ def paths(group: click.Group, *above: str) -> Iterator[tuple[str, ...]]:
 def test_help_of_every_command(run: Run, path: tuple[str, ...]) -> None:
     result = run(*path, "--help")
     assert result.stdout.startswith(f"Usage: main {' '.join(path)} ")
+    assert "\\b" not in result.stdout  # a mark for click, which a raw docstring would show
     command_found: click.Command = main
     for name in path:
         assert isinstance(command_found, click.Group)

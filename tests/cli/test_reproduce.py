@@ -123,7 +123,7 @@ class TestCases:
         assert "Invalid value for '--cases'" in result.stderr
 
     def test_help_says_what_they_are(self, run: Run) -> None:
-        assert "They quote the logs: 0 for a report to be published." in " ".join(
+        assert "They quote the logs, so use 0 for a report to publish." in " ".join(
             run("reproduce", "--help").stdout.split()
         )
 

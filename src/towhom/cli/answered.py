@@ -34,16 +34,16 @@ from towhom.visible import visible
 @click.command()
 @click.argument("log", type=LOGS)
 @log_options
-@click.option("--bank", type=FOLDER, required=True, help="What `towhom bank build` made.")
+@click.option("--bank", type=FOLDER, required=True, help="A folder that `towhom bank build` made.")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="How many answers to show.")
 @click.option(
     "--least",
     type=click.FloatRange(0, 1),
     default=LEAST,
     show_default=True,
-    help="How likely an answer must fit.",
+    help="The least probability that an answer fits.",
 )
-@click.option("--all", "every", is_flag=True, help="Show the questions without earlier answers, too.")
+@click.option("--all", "every", is_flag=True, help="Also show questions without earlier answers.")
 @model_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON lines.")
 @output_option
@@ -59,7 +59,7 @@ def answered(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    """List the open questions of a LOG, each with what a BANK has that answered the like before.
+    """List the open questions of a LOG, each with earlier answers to similar questions from a BANK.
 
     A question is open if it starts a conversation in which nobody else seems to answer.
     """

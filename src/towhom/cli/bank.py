@@ -28,7 +28,7 @@ from towhom.visible import visible
 
 @click.group()
 def bank() -> None:
-    """Answers that people have given, kept to be found again."""
+    """Store answers that people have given, to find them again."""
 
 
 def _building_options(command: Any) -> Any:
@@ -38,31 +38,34 @@ def _building_options(command: Any) -> Any:
         log_options,
         model_option,
         click.option(
-            "--opt-out", multiple=True, metavar="NAME", help="Keep nothing of NAME, nor answers to them."
+            "--opt-out",
+            multiple=True,
+            metavar="NAME",
+            help="Keep no messages by NAME and no answers to them.",
         ),
         click.option(
             "--opt-outs",
             type=click.Path(dir_okay=False, exists=True, path_type=Path),
-            help="A file of such names, one a line.",
+            help="A file of such names, one per line.",
         ),
-        click.option("--bot", multiple=True, metavar="NAME", help="NAME is a program."),
-        click.option("--without", metavar="REGEX", help="Keep nothing that has this pattern."),
+        click.option("--bot", multiple=True, metavar="NAME", help="NAME is a bot."),
+        click.option("--without", metavar="REGEX", help="Keep nothing that matches this pattern."),
         click.option(
             "--likely",
             type=click.FloatRange(0, 1),
             default=LIKELY,
             show_default=True,
-            help="How likely a message must be to answer another.",
+            help="The least probability that a message answers another one.",
         ),
         click.option(
             "--workers",
             type=click.IntRange(1),
             default=1,
             show_default=True,
-            help="Processes; the bank is the same for any number.",
+            help="Number of processes; the bank is the same for any number.",
         ),
         click.option("--force", is_flag=True, help="Replace a bank, or the parts of another run."),
-        click.option("--quiet", is_flag=True, help="Print nothing but errors."),
+        click.option("--quiet", is_flag=True, help="Print only errors."),
     )
     for option in reversed(options):
         command = option(command)
@@ -74,13 +77,13 @@ def _building_options(command: Any) -> Any:
 @click.option(
     "--link",
     metavar="TEMPLATE",
-    help=f"How to link to a message, with any of {', '.join(f'{{{name}}}' for name in LINK_FIELDS)}.",
+    help=f"A template for links to messages, with any of {', '.join(f'{{{name}}}' for name in LINK_FIELDS)}.",
 )
 def build(bank: Path, link: str | None, quiet: bool, **options: Any) -> None:
     """Build the response BANK from chat logs, or from folders that `towhom corpus build` made.
 
-    It keeps every message that answers another and could be said again, with what it answered. Names are
-    replaced. A run that was interrupted goes on where it was.
+    The bank stores every message that answers another one and could be said again, with the question. Names
+    are replaced. After an interruption, the same command continues.
     """
     _run(bank, quiet, link=link, replace_old=options.pop("force"), build=True, **options)
 
@@ -88,7 +91,7 @@ def build(bank: Path, link: str | None, quiet: bool, **options: Any) -> None:
 @bank.command()
 @_building_options
 def add(bank: Path, quiet: bool, **options: Any) -> None:
-    """Add the responses of more logs to a BANK, but for what it holds already or was made to forget."""
+    """Add the responses of more logs to a BANK, except those that it already has or had to forget."""
     _run(bank, quiet, restart=options.pop("force"), build=False, **options)
 
 
@@ -154,9 +157,9 @@ def _show_built(folder: Path, built: Built, console: Terminal) -> None:
 @click.argument("bank", type=FOLDER)
 @model_option
 def index(bank: Path, model: Path | None) -> None:
-    """Make an index for a BANK of a million responses and more, so that a query need not look at all of them.
+    """Make an index for a BANK of a million or more responses, so a query need not compare all of them.
 
-    It needs faiss: pip install 'towhom[bank]'. After `bank add` or `bank forget`, new segments have none.
+    Needs faiss: pip install 'towhom[bank]'. After `bank add` or `bank forget`, new segments have no index.
     """
     opened = Bank(bank)
     for name, recall in index_bank(opened, load(model)).items():
@@ -165,10 +168,10 @@ def index(bank: Path, model: Path | None) -> None:
 
 @bank.command()
 @click.argument("bank", type=FOLDER)
-@click.option("--check", is_flag=True, help="Read everything, and compare it with the checksums.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("--check", is_flag=True, help="Read the whole bank and compare it with its checksums.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(bank: Path, check: bool, as_json: bool) -> None:
-    """Say what a BANK holds."""
+    """Show what a BANK contains."""
     opened = Bank(bank)
     if check:
         opened.check()
@@ -198,12 +201,12 @@ def info(bank: Path, check: bool, as_json: bool) -> None:
 @bank.command()
 @click.argument("bank", type=FOLDER)
 @click.option(
-    "--speaker", "speakers", multiple=True, metavar="NAME", help="All by NAME, or in answer to them."
+    "--speaker", "speakers", multiple=True, metavar="NAME", help="Responses by NAME, and answers to them."
 )
-@click.option("--id", "ids", multiple=True, help="The message with this identifier on its platform.")
+@click.option("--id", "ids", multiple=True, help="The message with this identifier.")
 @click.option("--number", "numbers", multiple=True, type=int, help="The response with this number.")
-@click.option("--pattern", metavar="REGEX", help="Responses, or questions, that have this pattern.")
-@click.option("--dry-run", is_flag=True, help="Only count them.")
+@click.option("--pattern", metavar="REGEX", help="Responses whose text or question matches this pattern.")
+@click.option("--dry-run", is_flag=True, help="Only count the responses.")
 def forget(
     bank: Path,
     speakers: tuple[str, ...],
@@ -212,9 +215,10 @@ def forget(
     pattern: str | None,
     dry_run: bool,
 ) -> None:
-    """Remove responses from a BANK for good: its files are written anew without them.
+    """Remove responses from a BANK for good: its files are written again without them.
 
-    Speakers and identifiers are remembered (as keys, not names), so that `bank add` does not bring them back.
+    The bank remembers speakers and identifiers as keys (not as names), so `bank add` does not bring them
+    back.
     """
     if not (speakers or ids or numbers or pattern is not None):
         raise click.UsageError("forget what? Give --speaker, --id, --number or --pattern")

@@ -30,13 +30,13 @@ _SHOWN = 20
 
 batch_options = all_of(
     click.option(
-        "--into", metavar="FOLDER", help="Write parts, in Parquet or with --json, to this folder or address."
+        "--into",
+        metavar="FOLDER",
+        help="Write parts (Parquet, or JSON lines with --json) to this folder or address.",
     ),
     cluster_option,
-    click.option(
-        "--part", type=click.IntRange(100), default=PART, show_default=True, help="Lines of a part."
-    ),
-    click.option("--force", is_flag=True, help="Replace parts of other logs or settings."),
+    click.option("--part", type=click.IntRange(100), default=PART, show_default=True, help="Lines per part."),
+    click.option("--force", is_flag=True, help="Replace parts that were made from other logs or settings."),
 )
 """What turns a command for one log into one for many."""
 

@@ -21,22 +21,26 @@ from towhom.text.vectors import WordVectors
 
 @click.group()
 def bench() -> None:
-    """Measure speed on this machine; what is compared is measured in one run."""
+    """Measure speed on this machine; compared figures are measured in the same run."""
 
 
 @bench.command()
-@click.option("--corpus", "folder", type=FOLDER, required=True, help="What `towhom corpus build` made.")
-@click.option("--vectors", type=FOLDER, required=True, help="What `towhom vectors` made.")
+@click.option(
+    "--corpus", "folder", type=FOLDER, required=True, help="A folder that `towhom corpus build` made."
+)
+@click.option("--vectors", type=FOLDER, required=True, help="A folder that `towhom vectors` made.")
 @click.option(
     "--system",
     type=click.Choice([name for name, system in SYSTEMS.items() if system.neural]),
     default="sirnn",
     show_default=True,
-    help="What to train.",
+    help="The system to train.",
 )
-@click.option("--context", default=15, show_default=True, help="T, messages of context.")
-@click.option("--batch", default=128, show_default=True, help="Samples of a batch.")
-@click.option("--rounds", default=10, show_default=True, help="How often each takes its turn.")
+@click.option("--context", default=15, show_default=True, help="T: the number of messages of context.")
+@click.option("--batch", default=128, show_default=True, help="Samples per batch.")
+@click.option(
+    "--rounds", default=10, show_default=True, help="Number of rounds in which the variants take turns."
+)
 @record_option
 def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None:
     """Samples a second in training and prediction, beside the plain computation and the matmul peak."""
@@ -50,7 +54,7 @@ def train(folder: Path, vectors: Path, out: Path | None, **options: Any) -> None
 
 
 _log_option = click.option(
-    "--log", type=LOGS, help="A chat to follow.  [default: the one that comes with towhom]"
+    "--log", type=LOGS, help="A chat to follow.  [default: a sample that comes with towhom]"
 )
 
 
@@ -78,14 +82,14 @@ def _report(result: dict[str, Any], log: str | None, out: Path | None) -> None:
     type=click.IntRange(1),
     default=2000,
     show_default=True,
-    help="Messages to observe, responses to select.",
+    help="Number of messages to observe and of responses to select.",
 )
 @click.option(
     "--channels",
     type=click.IntRange(1),
     default=200,
     show_default=True,
-    help="Channels at once, for their memory.",
+    help="Number of channels for measuring memory.",
 )
 @record_option
 def live(model: Path | None, log: str | None, rounds: int, channels: int, out: Path | None) -> None:
@@ -101,7 +105,11 @@ def live(model: Path | None, log: str | None, rounds: int, channels: int, out: P
 @model_option
 @_log_option
 @click.option(
-    "--messages", type=click.IntRange(100), default=20_000, show_default=True, help="Of the shortest log."
+    "--messages",
+    type=click.IntRange(100),
+    default=20_000,
+    show_default=True,
+    help="Messages in the shortest log.",
 )
 @record_option
 def threads(model: Path | None, log: str | None, messages: int, out: Path | None) -> None:
@@ -116,14 +124,26 @@ def threads(model: Path | None, log: str | None, messages: int, out: Path | None
 @bench.command()
 @model_option
 @_log_option
-@click.option("--channels", type=click.IntRange(1), default=1000, show_default=True, help="Channels at once.")
 @click.option(
-    "--clients", type=click.IntRange(1), default=64, show_default=True, help="Clients that ask at once."
+    "--channels", type=click.IntRange(1), default=1000, show_default=True, help="Number of channels."
 )
 @click.option(
-    "--seconds", type=click.FloatRange(0), default=10.0, show_default=True, help="For each of five figures."
+    "--clients",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="Number of clients that send requests at once.",
 )
-@click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core, less one]")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    help="Duration of each of five measurements.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1), help="Number of processes.  [default: one per core, less one]"
+)
 @record_option
 def serve(
     model: Path | None,

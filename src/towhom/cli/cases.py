@@ -25,18 +25,24 @@ from towhom.visible import visible
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 @click.option(
-    "--data", required=True, help="A corpus with :dev or :test after it, or a file in the paper's format."
+    "--data", required=True, help="A corpus followed by :dev or :test, or a file in the paper's format."
 )
-@click.option("--sample", "samples", type=int, multiple=True, help="Show these.  [default: the most telling]")
-@click.option("--number", default=3, show_default=True, help="How many of the most telling ones.")
-@click.option("--context", default=15, show_default=True, help="T, messages of context.")
-@click.option("--candidates", default=10, show_default=True, help="C.")
+@click.option(
+    "--sample",
+    "samples",
+    type=int,
+    multiple=True,
+    help="Show the sample with this number; may be repeated.  [default: the most telling ones]",
+)
+@click.option("--number", default=3, show_default=True, help="How many of the most telling samples to show.")
+@click.option("--context", default=15, show_default=True, help="T: the number of messages of context.")
+@click.option("--candidates", default=10, show_default=True, help="C: the number of candidates per sample.")
 @click.option(
     "--format",
     type=click.Choice(["text", "markdown", "html"]),
     default="text",
     show_default=True,
-    help="How to write them.",
+    help="Output format.",
 )
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 def cases(
@@ -49,9 +55,9 @@ def cases(
     format: str,
     out: Path | None,
 ) -> None:
-    """Show what each MODEL (folders or baselines, the one of interest last) selects; the truth is starred.
+    """Show what each MODEL (folders or baselines, the one of interest last) selects; the truth has a star.
 
-    The most telling samples are those that the last model gets right and the others do not.
+    The most telling samples are those that only the last model gets right.
     """
     with open_data(data) as (corpus, split):
         available = samples_to_measure(corpus, split, candidates)

@@ -34,55 +34,62 @@ from towhom.visible import visible
 
 @click.group()
 def corpus() -> None:
-    """Build, describe and export corpora for training and measuring."""
+    """Build, describe and export corpora for training and evaluation."""
 
 
 @corpus.command()
 @click.argument("out", type=FOLDER)
 @click.argument("logs", metavar="[LOG]...", type=LOGS, nargs=-1)
-@click.option("--train", type=LOGS, multiple=True, help="Logs whose documents are all for training.")
-@click.option("--dev", type=LOGS, multiple=True, help="Logs whose documents are all for development.")
-@click.option("--test", type=LOGS, multiple=True, help="Logs whose documents are all for test.")
+@click.option("--train", type=LOGS, multiple=True, help="Logs for training only.")
+@click.option("--dev", type=LOGS, multiple=True, help="Logs for development only.")
+@click.option("--test", type=LOGS, multiple=True, help="Logs for testing only.")
 @reading_options
-@click.option("--seed", default=0, show_default=True, help="For false candidates and the random split.")
+@click.option(
+    "--seed", default=0, show_default=True, help="Seed for false candidates and for the random split."
+)
 @click.option(
     "--candidates",
     multiple=True,
     type=int,
     default=(2, 10),
     show_default=True,
-    help="Candidates of a sample; a set for each number.",
+    help="Candidates per sample; may be repeated for several sets.",
 )
 @click.option(
     "--min-addressed",
     default=10,
     show_default=True,
-    help="Leave out documents with fewer addressed messages.",
+    help="Leave out documents with fewer addressed messages than this.",
 )
 @click.option(
     "--split-by",
     type=click.Choice([by.value for by in SplitBy]),
     default=SplitBy.RANDOM.value,
     show_default=True,
-    help="How the documents of LOG are split: at random, or each log's last ones for dev and test.",
+    help="How to split the documents of LOG: at random, or with each log's last ones for dev and test.",
 )
 @click.option(
-    "--dev-share", default=0.05, show_default=True, help="Share of LOG's documents for development."
+    "--dev-share", default=0.05, show_default=True, help="Share of the documents of LOG for development."
 )
-@click.option("--test-share", default=0.05, show_default=True, help="Share of LOG's documents for test.")
+@click.option(
+    "--test-share", default=0.05, show_default=True, help="Share of the documents of LOG for testing."
+)
 @click.option(
     "--names",
     type=click.Choice([names.value for names in Names]),
     default=Names.HIDE.value,
     show_default=True,
-    help="Whether speakers' names are replaced in the words, or kept as in the published corpus.",
+    help="Replace speakers' names in texts, or keep them as in the published corpus.",
 )
 @click.option(
-    "--workers", default=1, show_default=True, help="Processes; the corpus is the same for any number."
+    "--workers",
+    default=1,
+    show_default=True,
+    help="Number of processes; the corpus is the same for any number.",
 )
 @cluster_option
-@click.option("--force", is_flag=True, help="Replace a corpus of other logs or settings.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--force", is_flag=True, help="Replace a corpus that was built from other logs or settings.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 def build(
     out: Path,
     logs: tuple[str, ...],
@@ -181,10 +188,10 @@ def _show_built(built: Corpus, console: Terminal, seconds: float) -> None:
 @corpus.command()
 @click.argument("folder", metavar="CORPUS", type=FOLDER)
 @click.option("--paper", is_flag=True, help="Show the published figures beside ours.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
-@click.option("--markdown", is_flag=True, help="As a table in Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--markdown", is_flag=True, help="Print a Markdown table.")
 def stats(folder: Path, paper: bool, as_json: bool, markdown: bool) -> None:
-    """Print the data table of the paper for each split of CORPUS."""
+    """Print the paper's table of data for each split of CORPUS."""
     statistics = split_statistics(Corpus(folder))
     if as_json:
         echo_json(statistics)
@@ -217,13 +224,18 @@ def export(folder: Path, out: Path) -> None:
 @click.argument("folder", metavar="CORPUS", type=FOLDER)
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
 @model_option
-@click.option("--least", default=1, show_default=True, help="Leave out conversations of fewer messages.")
 @click.option(
-    "--workers", default=1, show_default=True, help="Processes; the file is the same for any number."
+    "--least", default=1, show_default=True, help="Leave out conversations with fewer messages than this."
+)
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    help="Number of processes; the file is the same for any number.",
 )
 @cluster_option
-@click.option("--force", is_flag=True, help="Replace a file that is there already.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 def disentangle(
     folder: Path,
     out: Path,
@@ -234,9 +246,9 @@ def disentangle(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Pull the conversations of CORPUS apart, and write them to the file OUT as JSON lines.
+    """Separate the conversations of CORPUS, and write them to the file OUT as JSON lines.
 
-    One conversation a record. Given again after an interruption, the same command goes on where it was.
+    Each record is a conversation. After an interruption, the same command continues.
     """
     from towhom.live.disentangle import Done
     from towhom.live.disentangle import disentangle as run

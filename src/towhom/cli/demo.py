@@ -29,10 +29,12 @@ _DRAFTS = (
 
 
 @click.command()
-@click.option("--as", "responder", metavar="NICK", help="Who speaks next.  [default: asked for]")
+@click.option(
+    "--as", "responder", metavar="NICK", help="The person who speaks next.  [default: the command asks]"
+)
 @click.option("--svg", type=click.Path(dir_okay=False), hidden=True, help="Save what is shown as a picture.")
 def demo(responder: str | None, svg: str | None) -> None:
-    """Show what towhom does, on a chat that comes with it: who addresses whom, and what comes next."""
+    """Show what towhom does with a sample chat: who addresses whom, and what to say next."""
     console = Terminal(highlight=False, record=svg is not None, width=140 if svg else None)
     model = load()
     session = model.session()

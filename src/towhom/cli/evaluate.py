@@ -44,26 +44,34 @@ _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
 @click.option(
     "--data",
     required=True,
-    help="A corpus, with :train, :dev or :test after it; or a file in the paper's own format.",
+    help="A corpus followed by :train, :dev or :test, or a file in the paper's format.",
 )
-@click.option("--context", type=int, help="T, messages of context.  [default: the model's; 15 for baselines]")
-@click.option("--candidates", type=int, help="C.  [default: the only number there is, else 2]")
 @click.option(
-    "--rule", type=click.Choice([rule.value for rule in Rule]), help="How to choose.  [default: the model's]"
+    "--context",
+    type=int,
+    help="T: the number of messages of context.  [default: that of the model; 15 for baselines]",
 )
-@click.option("--against", metavar="MODEL", help="Another model, to compare with on the same samples.")
+@click.option(
+    "--candidates", type=int, help="C: the number of candidates.  [default: the only one in the data, or 2]"
+)
+@click.option(
+    "--rule",
+    type=click.Choice([rule.value for rule in Rule]),
+    help="The selection rule.  [default: that of the model]",
+)
+@click.option("--against", metavar="MODEL", help="Another model to compare with, on the same samples.")
 @click.option(
     "--task",
     type=click.Choice(["selection", "addressee", "threads"]),
     default="selection",
     show_default=True,
-    help="Select addressee and response; or tell of messages as they come whom they address, or which "
-    "they answer (--data: logs with reply links, NAME.txt and NAME.links).",
+    help="Select addressee and response; or, message by message, say who it is for or what it answers "
+    "(--data: logs with reply links, NAME.txt and NAME.links).",
 )
 @click.option("--figures", type=FOLDER, help="Write figures of the addressee task to this folder.")
 @record_option
 @cluster_option
-@click.option("--json", "as_json", is_flag=True, help="For machines, with the breakdowns.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with breakdowns.")
 def evaluate(
     system: str,
     data: str,
@@ -77,13 +85,13 @@ def evaluate(
     cluster: str | None,
     as_json: bool,
 ) -> None:
-    """Measure MODEL: a folder that `towhom train` made, or `default`, the model that comes with towhom.
+    """Evaluate MODEL: a folder that `towhom train` made, or `default`, the model that comes with towhom.
 
-    Baselines by name: chance, recent-tfidf, direct-recent-tfidf; for the task addressee, nobody,
-    previous-speaker, addressed-me-last; for threads, previous-message, addressee-else-own-last,
-    within-minutes.
+    MODEL can also be the name of a baseline: chance, recent-tfidf, direct-recent-tfidf; for the task
+    addressee: nobody, previous-speaker, addressed-me-last; for the task threads: previous-message,
+    addressee-else-own-last, within-minutes.
 
-    Accuracies are in percent; intervals are of 95 % by resampling documents.
+    Accuracies are in percent, with 95 % intervals from resampling documents.
     """
     if task != "selection":
         given = {"--context": context, "--candidates": candidates, "--rule": rule, "--against": against}

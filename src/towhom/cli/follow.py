@@ -20,20 +20,31 @@ _TOKEN = "TOWHOM_TOKEN"  # noqa: S105 the name of a variable
 
 @click.command()
 @click.argument("stream")
-@click.option("--server", default="http://127.0.0.1:8080", show_default=True, help="Where towhom serves.")
+@click.option(
+    "--server", default="http://127.0.0.1:8080", show_default=True, help="The address of towhom serve."
+)
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
     help=f"A file with the server's token.  [default: the variable {_TOKEN}, if it is set]",
 )
-@click.option("--name", default="towhom", show_default=True, help="Who follows; a new name begins anew.")
 @click.option(
-    "--shard", default="1/1", show_default=True, metavar="I/N", help="Only the I-th of N parts of the rooms."
+    "--name",
+    default="towhom",
+    show_default=True,
+    help="Name of the consumer; a new name starts from the beginning.",
 )
 @click.option(
-    "--credentials", type=click.Path(dir_okay=False), help="A file that the stream's server wants to see."
+    "--shard",
+    default="1/1",
+    show_default=True,
+    metavar="I/N",
+    help="Follow only the I-th of N parts of the rooms.",
 )
-@click.option("--once", is_flag=True, help="End when nothing is left.")
+@click.option(
+    "--credentials", type=click.Path(dir_okay=False), help="A file with credentials for the stream's server."
+)
+@click.option("--once", is_flag=True, help="End when no messages are left.")
 def follow(
     stream: str,
     server: str,
@@ -43,12 +54,12 @@ def follow(
     credentials: str | None,
     once: bool,
 ) -> None:
-    """Give the messages of a STREAM to towhom serve: each once, in the order of its room.
+    """Pass the messages of a STREAM to towhom serve: each message once, and each room in order.
 
-    STREAM is nats://HOST:PORT/STREAM or nats://HOST:PORT/STREAM/SUBJECT. A message is JSON, as POST
-    /v1/channels/{id}/messages takes it, with a "channel"; without one, the last part of its subject is the
-    room. It is acknowledged when the server has it on disk. Killed and started again, the command goes on
-    where it was.
+    STREAM is nats://HOST:PORT/STREAM or nats://HOST:PORT/STREAM/SUBJECT. A message is JSON, as for POST
+    /v1/channels/{id}/messages, with a "channel"; without one, the last part of its subject is the room. It
+    is acknowledged when the server has it on disk. If the command is killed and started again, it continues
+    where it stopped.
     """
     rooms = Shard.of(shard)
     console = Terminal(stderr=True, highlight=False, soft_wrap=True, emoji=False)

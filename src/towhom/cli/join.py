@@ -39,21 +39,23 @@ Take = Callable[[Connector, Event], Awaitable[None]]
 
 @click.command()
 @click.argument("addresses", metavar="ADDRESS...", nargs=-1, required=True)
-@click.option("--server", metavar="URL", help="Feed this towhom serve, whose page shows the rooms live.")
+@click.option(
+    "--server", metavar="URL", help="Send messages to this towhom serve; its page shows the rooms live."
+)
 @click.option("--password-file", type=_FILE, help="A file with the password of the account.")
 @click.option("--token-file", type=_FILE, help="A file with the token of the account.")
 @click.option("--server-token-file", type=_FILE, help="A file with the token of towhom serve.")
 @click.option(
     "--state",
     type=click.Path(file_okay=False, path_type=Path),
-    help="A folder that keeps how far was read, so that a restart misses nothing.  "
+    help="A folder for the last position in each room, so that a restart misses nothing.  "
     "[default: with --server, towhom/join in the user's state folder]",
 )
 @click.option(
-    "--write", is_flag=True, help="Send what comes on standard input: JSON lines with room and text."
+    "--write", is_flag=True, help="Send messages from standard input: JSON lines with room and text."
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON lines.")
-@click.option("-v", "--verbose", is_flag=True, help="Say what happens to connections.")
+@click.option("-v", "--verbose", is_flag=True, help="Print what happens to connections.")
 @model_option
 def join(
     addresses: tuple[str, ...],
@@ -67,17 +69,17 @@ def join(
     verbose: bool,
     model: Path | None,
 ) -> None:
-    r"""Follow rooms of chat servers, and say who each message is for.
+    """Follow rooms of chat servers, and say who each message is for.
 
     \b
     towhom join 'irc://nick@irc.example.org/#help,#dev'
     towhom join 'matrix://user@example.org/#help:example.org'
     towhom join 'xmpp://user@example.org/help@conference.example.org'
 
-    Passwords and tokens come from the environment (TOWHOM_IRC_PASSWORD, TOWHOM_MATRIX_PASSWORD,
-    TOWHOM_MATRIX_TOKEN, TOWHOM_XMPP_PASSWORD; with _FILE at the end, from a file) or from files, never from
-    the command line, which others can see. Nothing is said in a room without --write.
-    """
+    Passwords and tokens come from environment variables (TOWHOM_IRC_PASSWORD, TOWHOM_MATRIX_PASSWORD,
+    TOWHOM_MATRIX_TOKEN, TOWHOM_XMPP_PASSWORD; with _FILE at the end, they name a file) or from files, never
+    from the command line, which others can see. Without --write, the command sends nothing to a room.
+    """  # noqa: D301 - click wants the control character
     if write and len(addresses) > 1:
         raise click.UsageError("--write is for one address")
     given = {"password": password_file, "token": token_file}

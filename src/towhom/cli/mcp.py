@@ -16,17 +16,17 @@ _TOKEN = "TOWHOM_TOKEN"  # noqa: S105
 
 @click.command()
 @click.argument("log", type=LOGS, required=False)
-@click.option(
-    "--server", "url", metavar="URL", help="Ask about the rooms of a towhom serve, instead of a log."
-)
+@click.option("--server", "url", metavar="URL", help="Use the rooms of a towhom serve instead of a log.")
 @click.option("--format", type=FORMAT, help="The format of the log.  [default: recognized]")
-@click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve HTTP at this port of 127.0.0.1.")
+@click.option(
+    "--http", "port", type=click.IntRange(0, 65535), help="Serve over HTTP at this port of 127.0.0.1."
+)
 def mcp(log: str | None, url: str | None, format: str | None, port: int | None) -> None:
-    """Answer questions of a language model about a LOG: the Model Context Protocol.
+    """Let a language model ask about a LOG, over the Model Context Protocol.
 
-    The tools are rooms, who, threads and open_questions. Programs that use them start this command and talk
-    to it over its input and output; with --http, they find it at http://127.0.0.1:PORT/mcp. The token of a
-    server is taken from the variable TOWHOM_TOKEN.
+    The tools are rooms, who, threads, open_questions and report. Programs that use them start this command
+    and talk to it over standard input and output; with --http, they find it at http://127.0.0.1:PORT/mcp.
+    The token of a server comes from the variable TOWHOM_TOKEN.
     """
     if (log is None) == (url is None):
         raise click.UsageError("name a log, or a server with --server")

@@ -113,7 +113,7 @@ log_options = all_of(
         "--format",
         type=FORMAT,
         callback=_with_options,
-        help="The format of the logs; also that of a plugin, or module:Class.  [default: recognized]",
+        help="The format of the logs, also of a plugin or as module:Class.  [default: recognized]",
     ),
     click.option(
         "--columns",
@@ -121,7 +121,7 @@ log_options = all_of(
         callback=_keep,
         is_eager=True,
         expose_value=False,
-        help="The columns of a table: speaker=from,text=body; also time, id, reply_to, channel, addressee.",
+        help="Columns of a table: speaker=from,text=body; also time, id, reply_to, channel, addressee.",
     ),
     click.option(
         "--pattern",
@@ -129,7 +129,7 @@ log_options = all_of(
         callback=_keep,
         is_eager=True,
         expose_value=False,
-        help="The pattern of a text log's lines: '[{time}] <{speaker}> {text}'.",
+        help="The pattern of the lines of a text log, such as '[{time}] <{speaker}> {text}'.",
     ),
     click.option("--strict", is_flag=True, help="Stop at the first malformed line."),
 )
@@ -141,7 +141,7 @@ format_options = all_of(
         "--keep",
         multiple=True,
         type=click.Choice([Kind.ACTION.value, Kind.NOTICE.value]),
-        help="Count these as messages too.",
+        help="Treat lines of this kind as messages; may be repeated.",
     ),
 )
 """How logs are read."""
@@ -176,11 +176,9 @@ def filter_options(command: Command) -> Command:
             "--until",
             metavar="DATE",
             callback=_moment,
-            help="Only to this day or time; a day counts to its end.",
+            help="Only up to this day or time; a day counts to its end.",
         ),
-        click.option(
-            "--speaker", multiple=True, help="Only what this person says; several times for several."
-        ),
+        click.option("--speaker", multiple=True, help="Only messages by this person; may be repeated."),
     )
     return options(with_filter)
 
@@ -190,7 +188,7 @@ model_option = click.option(
 )
 cluster_option = click.option(
     "--cluster",
-    help="Where: local (a process a core), local:N (N processes), or a Dask scheduler like tcp://HOST:8786.",
+    help="Where to run: local (one process per core), local:N (N processes), or a Dask scheduler, tcp://HOST:8786.",
 )
 output_option = click.option(
     "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
@@ -201,8 +199,10 @@ record_option = click.option(
 
 reading_options = all_of(
     format_options,
-    click.option("--ignore-case", is_flag=True, help='Let "Ada:" address ada.'),
-    click.option("--follow-renames", is_flag=True, help="Who changes their name stays one speaker."),
+    click.option("--ignore-case", is_flag=True, help='Let "Ada:" address ada, too.'),
+    click.option(
+        "--follow-renames", is_flag=True, help="Treat people who change their names as the same speaker."
+    ),
 )
 """How logs are read, where a whole document is at hand."""
 

@@ -98,10 +98,10 @@ def _problem(point: EntryPoint, kind: Kind) -> str | None:
 @click.argument("kinds", metavar="[KIND]...", nargs=-1, type=click.Choice(list(KINDS)))
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def plugins(kinds: tuple[str, ...], as_json: bool) -> None:
-    """List the parts that towhom can use: its own, and those that installed packages register.
+    """List the parts that towhom can use: its own, and those of other installed packages.
 
     KIND is readers, connectors, systems, storages, streams or tokenizers; without it, all are listed. If a
-    part of another package cannot be used, the command says why, and fails.
+    part of another package cannot be used, the command says why, and the exit code is 1.
     """
     found = [plugin for kind in kinds or KINDS for plugin in find_plugins(kind)]
     if as_json:

@@ -44,10 +44,10 @@ def read(
     table: Table,
     formats: bool,
 ) -> None:
-    """Read a chat LOG and show who says what to whom, as the log itself says it.
+    """Read a chat LOG and show who says what to whom, as far as the log itself says so.
 
     LOG is a file, a folder, a zip archive, or - for standard input; .gz, .xz and .bz2 are read as they are.
-    With -o and no other choice, JSON lines are written, which towhom reads again.
+    With -o and no format option, it writes JSON lines, which towhom can read.
     """
     if formats:
         for name in readers():

@@ -44,13 +44,13 @@ _KINDS = ("json", "csv", "markdown")
 @log_options
 @model_option
 @filter_options
-@click.option("--title", help="What it says above.  [default: the names of the exports]")
-@click.option("--zone", help="Show times in this zone, as Europe/Lisbon, where the log has zones.")
-@click.option("--anonymous", is_flag=True, help="Hide names behind pseudonyms that stay the same.")
-@click.option("--secret", default="", help="What pseudonyms depend on, so that nobody can guess them.")
+@click.option("--title", help="Title of the report.  [default: the names of the exports]")
+@click.option("--zone", help="Convert times to this zone, such as Europe/Lisbon, if the log has zones.")
+@click.option("--anonymous", is_flag=True, help="Replace names with pseudonyms that stay the same.")
+@click.option("--secret", default="", help="A secret for the pseudonyms, so that nobody can guess names.")
 @click.option("--json", "kind", flag_value="json", help="Write JSON instead of a page.")
-@click.option("--csv", "kind", flag_value="csv", help="Write CSV: a number a row.")
-@click.option("--excel", is_flag=True, help="Write CSV that Excel opens with all its letters.")
+@click.option("--csv", "kind", flag_value="csv", help="Write CSV with one number per row.")
+@click.option("--excel", is_flag=True, help="Write CSV with the mark that Excel needs for UTF-8.")
 @click.option("--markdown", "kind", flag_value="markdown", help="Write Markdown.")
 @click.option(
     "-o",
@@ -58,8 +58,10 @@ _KINDS = ("json", "csv", "markdown")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to this file.  [default: report.html for a page, standard output for the others]",
 )
-@click.option("--force", is_flag=True, help="Replace a report.html that is there, and parts of other logs.")
-@click.option("--into", metavar="FOLDER", help="Keep what is found of each room there, and go on with it.")
+@click.option("--force", is_flag=True, help="Replace an existing report.html, and parts of other logs.")
+@click.option(
+    "--into", metavar="FOLDER", help="Store results for each room in this folder, and continue from there."
+)
 @cluster_option
 def report(
     exports: tuple[str, ...],
@@ -78,15 +80,15 @@ def report(
     into: str | None,
     cluster: str | None,
 ) -> None:
-    """Say of some EXPORTs who helps whom, what stayed open, and how long people wait.
+    """Report who helps whom in EXPORTs, which questions stayed open, and how long people wait.
 
-    Writes one page that opens in any browser, asks no host for anything and can be sent around: all rooms
-    together, and each for itself. Every number leads to the messages that it was counted from.
+    Writes one page that opens in any browser, loads nothing from other hosts, and can be passed on. It shows
+    all rooms together and each room separately. Every number leads to the messages behind it.
 
     EXPORT is a file, a folder or a zip archive, in any format that towhom reads.
 
-    With --into, rooms are done on any number of machines, and the report is the same. Given again after an
-    interruption, or with other options, the same command goes on where it was.
+    With --into, the rooms are processed on any number of machines; the report is the same. After an
+    interruption, or with other options, the same command continues.
     """
     if cluster is not None and into is None:
         raise click.UsageError("--cluster: what is found of each room goes to a folder; name it with --into")

@@ -24,24 +24,39 @@ from towhom.text.vectors import WordVectors
 
 @click.command()
 @click.argument("out", type=FOLDER)
-@click.option("--corpus", "folder", type=FOLDER, required=True, help="What `towhom corpus build` made.")
-@click.option("--vectors", type=FOLDER, required=True, help="What `towhom vectors` made.")
-@click.option("--models", type=FOLDER, help="Where to keep the trained models.  [default: OUT/models]")
 @click.option(
-    "--system", "systems", multiple=True, type=click.Choice(list(SYSTEMS)), help="Only these.  [default: all]"
+    "--corpus", "folder", type=FOLDER, required=True, help="A folder that `towhom corpus build` made."
 )
-@click.option("--context", "contexts", multiple=True, type=int, help="Only these T.  [default: 5, 10, 15]")
-@click.option("--candidates", multiple=True, type=int, help="Only these.  [default: 2 and 10]")
+@click.option("--vectors", type=FOLDER, required=True, help="A folder that `towhom vectors` made.")
+@click.option("--models", type=FOLDER, help="Folder for the trained models.  [default: OUT/models]")
 @click.option(
-    "--settings", default="ours", show_default=True, help="Settings of the training: ours or paper."
+    "--system",
+    "systems",
+    multiple=True,
+    type=click.Choice(list(SYSTEMS)),
+    help="Run only these systems.  [default: all]",
 )
-@click.option("--seeds", default=1, show_default=True, help="Runs of each row that is trained.")
+@click.option(
+    "--context",
+    "contexts",
+    multiple=True,
+    type=int,
+    help="Run only with this T; may be repeated.  [default: 5, 10, 15]",
+)
+@click.option(
+    "--candidates",
+    multiple=True,
+    type=int,
+    help="Run only with this number of candidates.  [default: 2 and 10]",
+)
+@click.option("--settings", default="ours", show_default=True, help="Settings for training: ours or paper.")
+@click.option("--seeds", default=1, show_default=True, help="Number of runs of each trained system.")
 @click.option(
     "--cases",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="Telling samples to show in the report. They quote the logs: 0 for a report to be published.",
+    help="Number of telling samples in the report. They quote the logs, so use 0 for a report to publish.",
 )
 def reproduce(
     out: Path,
@@ -55,10 +70,10 @@ def reproduce(
     seeds: int,
     cases: int,
 ) -> None:
-    """Run the grid of the paper's Table 3 on a corpus; one record a run, in OUT/records.
+    """Run the grid of the paper's Table 3 on a corpus, with one record per run in OUT/records.
 
-    Resumable: what has a record is not run again, and a training that was killed goes on where it was. The
-    report is of all records in OUT that are of these data and settings.
+    A run that has a record is not repeated, and a training that was killed continues. The report covers all
+    records in OUT with these data and settings.
     """
     experiment = load_experiment()
     if settings not in experiment.settings:

@@ -19,20 +19,22 @@ from towhom.visible import visible
 @click.command()
 @click.argument("log", type=LOGS)
 @format_options
-@click.option("--as", "responder", metavar="NICK", required=True, help="Who speaks next.")
+@click.option("--as", "responder", metavar="NICK", required=True, help="The person who speaks next.")
 @click.option("--new", is_flag=True, help="NICK has not spoken in LOG yet.")
-@click.option("--bank", type=FOLDER, required=True, help="What `towhom bank build` made.")
-@click.option("--channel", help="Which one, if LOG holds several.")
-@click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="How many to show.")
+@click.option("--bank", type=FOLDER, required=True, help="A folder that `towhom bank build` made.")
+@click.option("--channel", help="The channel, if LOG holds several.")
+@click.option(
+    "--top", type=click.IntRange(1), default=5, show_default=True, help="How many responses to show."
+)
 @click.option(
     "--least",
     type=click.FloatRange(0, 1),
     default=LEAST,
     show_default=True,
-    help="How likely a response must fit.",
+    help="The least probability that a response fits.",
 )
 @model_option
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def respond(
     log: str,
     format: str | None,
@@ -47,9 +49,10 @@ def respond(
     model: Path | None,
     as_json: bool,
 ) -> None:
-    """Find what NICK could say next after a chat LOG, and to whom, in a BANK of what others have said.
+    """Find what NICK could say next after a chat LOG, and to whom, in a BANK of earlier answers.
 
-    Each response comes with what it answered there, and where. Where nothing fits, nothing is shown.
+    Each response is shown with the question that it answered, and its source. If nothing fits, nothing is
+    shown.
     """
     opened = Bank(bank)
     session = session_after(log, model, format, strict, keep, channel)

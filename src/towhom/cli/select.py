@@ -23,19 +23,21 @@ from towhom.visible import visible
 @click.command()
 @click.argument("log", type=LOGS)
 @format_options
-@click.option("--as", "responder", metavar="NICK", required=True, help="Who speaks next.")
+@click.option("--as", "responder", metavar="NICK", required=True, help="The person who speaks next.")
 @click.option("--new", is_flag=True, help="NICK has not spoken in LOG yet.")
-@click.option("--candidate", "given", multiple=True, metavar="TEXT", help="What they may say; repeat it.")
+@click.option(
+    "--candidate", "given", multiple=True, metavar="TEXT", help="A candidate response; may be repeated."
+)
 @click.option(
     "--candidates",
     "file",
     type=click.File("r", encoding="utf-8", errors="replace"),
-    help="A file of candidates: one a line, or a JSON list; - for standard input.",
+    help="A file with one candidate per line, or a JSON list; - for standard input.",
 )
-@click.option("--channel", help="Which one, if LOG holds several.")
+@click.option("--channel", help="The channel, if LOG holds several.")
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="How many pairs to show.")
 @model_option
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def select(
     log: str,
     format: str | None,
@@ -50,7 +52,7 @@ def select(
     model: Path | None,
     as_json: bool,
 ) -> None:
-    """Choose what NICK says next after a chat LOG, and to whom: the best pairs of the candidates."""
+    """Choose what NICK says next after a chat LOG, and to whom: the best pairs of addressee and candidate."""
     candidates = [*given, *(_read_candidates(file.read(), file.name) if file is not None else ())]
     if not candidates:
         raise click.UsageError("there is nothing to select from; give --candidate TEXT or --candidates FILE")

@@ -39,10 +39,10 @@ _config_option = click.option(
 @_config_option
 @click.pass_context
 def serve(context: click.Context, /, config: Path | None, **flags: str | None) -> None:
-    """Answer over HTTP, and show a page to look at a chat with.
+    """Run a server with an HTTP interface and a web page for looking at chats.
 
-    A setting is a flag, or an environment variable (TOWHOM_SERVE_MAX_BODY), or a line of a TOML file
-    (max_body = 1000000); the first of these counts.
+    A setting can be a flag, an environment variable (TOWHOM_SERVE_MAX_BODY), or a line of a TOML file
+    (max_body = 1000000). A flag overrides a variable, and a variable overrides the file.
     """
     if context.invoked_subcommand is not None:
         given = [f"--{name.replace('_', '-')}" for name, value in flags.items() if value is not None]
@@ -59,7 +59,7 @@ def serve(context: click.Context, /, config: Path | None, **flags: str | None) -
 
 _database_options = (
     click.option("--database", metavar="TEXT", help="The PostgreSQL database that the server uses."),
-    click.option("--database-file", metavar="PATH", help="A file with its address."),
+    click.option("--database-file", metavar="PATH", help="A file with the address of that database."),
 )
 
 
@@ -71,13 +71,13 @@ def _with_database(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @serve.command()
 @click.argument("copy", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--data", metavar="PATH", help="Folder in which the server keeps channels.")
+@click.option("--data", metavar="PATH", help="Folder in which the server stores channels.")
 @_with_database
 @_config_option
 def backup(copy: Path, config: Path | None, **flags: str | None) -> None:
-    """Copy all channels into the file COPY, while servers go on.
+    """Copy all channels into the file COPY while servers are running.
 
-    The copy is of one moment, and only its owner may read it.
+    The copy has the state of one moment, and only its owner may read it.
     """
     settings = load_settings(flags, os.environ, config)
     address = settings.database_address()
@@ -98,11 +98,11 @@ def backup(copy: Path, config: Path | None, **flags: str | None) -> None:
 @_with_database
 @_config_option
 def migrate(source: str, target: str, config: Path | None, **flags: str | None) -> None:
-    """Copy all channels FROM one storage TO another one, which has none.
+    """Copy all channels FROM one storage TO another one, which must be empty.
 
-    Each is a folder (as of --data), a file that backup made, or the word database: that of --database,
-    --database-file or TOWHOM_SERVE_DATABASE. All is copied and counted, or nothing is. No server may use
-    them meanwhile.
+    Each storage is a folder (as for --data), a file that `backup` made, or the word `database`, which means
+    that of --database, --database-file or TOWHOM_SERVE_DATABASE. Either everything is copied and counted, or
+    nothing. No server may use the storages meanwhile.
     """
     settings = load_settings(flags, os.environ, config)
     places = [_place(place, settings) for place in (source, target)]

@@ -97,7 +97,7 @@ def table_options(command: Command) -> Command:
     options: Callable[[Any], Command] = all_of(
         click.option("--json", "as_json", is_flag=True, help="Write JSON lines."),
         click.option("--csv", "as_csv", is_flag=True, help="Write CSV."),
-        click.option("--excel", is_flag=True, help="Write CSV that Excel opens with all its letters."),
+        click.option("--excel", is_flag=True, help="Write CSV with the mark that Excel needs for UTF-8."),
         click.option("--parquet", "as_parquet", is_flag=True, help="Write a Parquet file (-o FILE)."),
         output_option,
     )

@@ -42,10 +42,8 @@ from towhom.visible import visible
 @model_option
 @filter_options
 @table_options
-@click.option("--html", "as_html", is_flag=True, help="Write a page to read conversation by conversation.")
-@click.option(
-    "--to", type=click.Choice(list(EXPORTS)), help="Write a folder that this tool loads (-o FOLDER)."
-)
+@click.option("--html", "as_html", is_flag=True, help="Write a page with one conversation after the other.")
+@click.option("--to", type=click.Choice(list(EXPORTS)), help="Write a folder for this tool (-o FOLDER).")
 @batch_options
 def threads(
     logs: tuple[str, ...],
@@ -59,17 +57,18 @@ def threads(
     into: str | None,
     **batch: Any,
 ) -> None:
-    """Pull the conversations of a LOG apart: which message answers which.
+    """Separate the conversations of a LOG: which message answers which.
 
-    Each conversation has a number and a colour; ↩ shows whose message is answered, and how likely that is
-    where it is not sure. LOG is a file, a folder, a zip archive, or - for standard input, which is followed.
+    Each conversation has a number and a colour; ↩ shows whose message is answered, with the probability if
+    it is not certain. LOG is a file, a folder, a zip archive, or - for standard input, which is followed.
 
-    In tables, `id` is the message's: the platform's, or one made of file and line. `replies_to` is the id of
-    what it answers, its own if it starts a conversation; `thread`, of the message that started it;
-    `probability`, how likely that is. Lines that nobody said have records, too.
+    In tables, `id` is the platform's id of the message, or file and line. `replies_to` is the id of the
+    message that it answers, or its own id if it starts a conversation; `thread` is the id of the message
+    that started the conversation; `probability` says how likely the link is. Lines that nobody wrote have
+    records, too.
 
-    With --into, any number of logs, folders, patterns and addresses (s3://...) are done, on any number of
-    machines. Given again after an interruption, the same command goes on where it was.
+    With --into, the command takes any number of logs, folders, patterns and addresses (s3://...), and runs
+    on any number of machines. After an interruption, the same command continues.
     """
     if (table.kind is not None) + as_html + (to is not None) > 1:
         raise click.UsageError("--json, --csv, --parquet, --html or --to, not several of them")

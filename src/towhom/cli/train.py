@@ -30,13 +30,17 @@ _DEFAULT = TrainingConfig()
 
 @click.command()
 @click.argument("out", type=FOLDER)
-@click.option("--corpus", "folder", type=FOLDER, required=True, help="What `towhom corpus build` made.")
-@click.option("--vectors", type=FOLDER, help="What `towhom vectors` made, to start from.")
+@click.option(
+    "--corpus", "folder", type=FOLDER, required=True, help="A folder that `towhom corpus build` made."
+)
+@click.option(
+    "--vectors", type=FOLDER, help="A folder that `towhom vectors` made; word vectors to start from."
+)
 @click.option(
     "--start",
     metavar="MODEL",
     type=FOLDER,
-    help="A model to start from instead: a folder that `towhom train` made (not `default`, which is trained "
+    help="A model folder to start from instead, made by `towhom train` (not `default`, which is trained "
     "in another way). Its system, settings, words and context stay.",
 )
 @click.option(
@@ -47,42 +51,47 @@ _DEFAULT = TrainingConfig()
         lambda: systems().keys() - SYSTEMS.keys(),
         targets=False,
     ),
-    help=f"A system of the paper, or one that a plugin brings.  [default: {_DEFAULT.system}]",
+    help=f"A system of the paper, or of a plugin.  [default: {_DEFAULT.system}]",
 )
-@click.option("--context", type=int, help=f"T, messages of context.  [default: {_DEFAULT.context}]")
 @click.option(
-    "--short", type=float, help="Share of batches that see less of the context, since chats begin short."
+    "--context", type=int, help=f"T: the number of messages of context.  [default: {_DEFAULT.context}]"
 )
-@click.option("--candidates", type=int, help=f"Candidates of a sample.  [default: {_DEFAULT.candidates}]")
+@click.option(
+    "--short", type=float, help="Share of batches with a shorter context, since every chat begins short."
+)
+@click.option("--candidates", type=int, help=f"Candidates per sample.  [default: {_DEFAULT.candidates}]")
 @click.option(
     "--settings",
     type=click.Choice(list(load_experiment().settings)),
     default="ours",
     show_default=True,
-    help="What the options below are, unless they are given: what trains best here, or the paper's.",
+    help="Defaults of the options below: the settings that train best, or the paper's.",
 )
 @click.option(
     "--set",
     "parts",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A setting of the system, such as hidden=50; any number of times.",
+    help="A setting of the system, such as hidden=50; may be repeated.",
 )
-@click.option("--batch", type=int, help="Samples of a batch, a multiple of --run.")
+@click.option("--batch", type=int, help="Samples per batch; a multiple of --run.")
 @click.option("--run", type=int, help="Consecutive samples that stay together in a batch.")
 @click.option("--learning-rate", type=float, help="Learning rate of Adam.")
 @click.option("--weight-decay", type=float, help="Weight decay (L2).")
-@click.option("--epochs", type=int, help="The largest number of epochs.")
+@click.option("--epochs", type=int, help="Largest number of epochs.")
 @click.option("--patience", type=int, help="Stop after this many epochs without a better result on dev.")
 @click.option(
-    "--plain", is_flag=True, help="Compute as one would at first: slow, each step the same up to rounding."
+    "--plain", is_flag=True, help="Use the plain, slow computation; each step is the same up to rounding."
 )
-@click.option("--force", is_flag=True, help="Replace a model of other data or settings.")
+@click.option("--force", is_flag=True, help="Replace a model that was trained with other data or settings.")
 @click.option(
     "--tensorboard", type=FOLDER, help="Write TensorBoard logs to this folder (extra: tensorboard)."
 )
-@click.option("--device", help="cpu, cuda, cuda:1, mps.  [default: a GPU if there is one, else the CPU]")
-@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="For all that is random.")
+@click.option(
+    "--device",
+    help="Where to compute: cpu, cuda, cuda:1 or mps.  [default: a GPU if there is one, otherwise the CPU]",
+)
+@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Random seed.")
 def train(
     out: Path,
     folder: Path,
@@ -97,8 +106,8 @@ def train(
 ) -> None:
     """Train a system and write the best model to the folder OUT.
 
-    A run that was interrupted or killed goes on where it was when the same command is given again, and ends
-    with the same weights. If OUT holds the model of this very command already, nothing happens.
+    If a run was interrupted or killed, the same command continues it, and ends with the same weights. If OUT
+    already holds the model of this command, nothing happens.
     """
     require("torch", extra="train", purpose="training")
     from towhom.training.loop import Watch

@@ -18,19 +18,19 @@ from towhom.persistence import check_replaceable
 @click.command("train-crosstalk")
 @click.argument("rooms", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("out", type=FOLDER)
-@click.option("--data", type=FOLDER, required=True, help="The folder that the paths in ROOMS are in.")
+@click.option("--data", type=FOLDER, required=True, help="The folder that contains the files named in ROOMS.")
 @click.option(
-    "--work", type=FOLDER, required=True, help="For what is made on the way; several runs share it."
+    "--work", type=FOLDER, required=True, help="A folder for intermediate files; several runs can share it."
 )
 @click.option(
-    "--encoder", type=FOLDER, help="A published sentence encoder (BERT), for vectors to begin with."
+    "--encoder", type=FOLDER, help="A published sentence encoder (BERT) whose vectors to start from."
 )
-@click.option("--without", metavar="ROOM", multiple=True, help="Leave a room out; any number of times.")
-@click.option("--open", "open_only", is_flag=True, help="Learn from rooms under an open licence alone.")
-@click.option("--text-steps", type=click.IntRange(1), help="How long words are learned.")
-@click.option("--looks-steps", type=click.IntRange(1), help="How long the looks are learned.")
-@click.option("--seed", default=0, show_default=True, help="For all that is random.")
-@click.option("--force", is_flag=True, help="Replace a model that is there already.")
+@click.option("--without", metavar="ROOM", multiple=True, help="Leave out this room; may be repeated.")
+@click.option("--open", "open_only", is_flag=True, help="Use only rooms with an open licence.")
+@click.option("--text-steps", type=click.IntRange(1), help="Training steps for the words.")
+@click.option("--looks-steps", type=click.IntRange(1), help="Training steps for the looks.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@click.option("--force", is_flag=True, help="Replace an existing model.")
 def train_crosstalk(
     rooms: Path,
     out: Path,
@@ -46,7 +46,7 @@ def train_crosstalk(
 ) -> None:
     """Train Crosstalk on the ROOMS that a file lists, and write the model to the folder OUT.
 
-    A run that was interrupted or killed goes on where it was when the same command is given again.
+    If a run was interrupted or killed, the same command continues it.
     """
     check_replaceable(out)
     if out.exists() and not force:

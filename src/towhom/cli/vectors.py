@@ -32,15 +32,22 @@ from towhom.text.vectors import WordVectors, concatenate, read_vectors
     "files",
     multiple=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file of vectors: GloVe, word2vec (text or binary), wink-embeddings (JSON); .gz, .xz, .bz2, .zip.",
+    help="A file of vectors: GloVe, word2vec, wink-embeddings (JSON); also packed (.gz, .xz, .bz2, .zip).",
 )
-@click.option("--train", is_flag=True, help="Train vectors on the corpus's own text (extra: vectors).")
-@click.option("--dimensions", default=100, show_default=True, help="Size of trained vectors.")
-@click.option("--epochs", default=5, show_default=True, help="Passes over the text, in training.")
-@click.option("--min-count", default=5, show_default=True, help="Rarer words get no trained vector.")
-@click.option("--seed", default=0, show_default=True, help="For training.")
-@click.option("--workers", default=1, show_default=True, help="Threads in training; one repeats exactly.")
-@click.option("--force", is_flag=True, help="Replace vectors that are there already.")
+@click.option("--train", is_flag=True, help="Train vectors on the text of the corpus (extra: vectors).")
+@click.option("--dimensions", default=100, show_default=True, help="Dimensions of trained vectors.")
+@click.option("--epochs", default=5, show_default=True, help="Number of passes over the text in training.")
+@click.option(
+    "--min-count", default=5, show_default=True, help="Train no vectors for words that occur less often."
+)
+@click.option("--seed", default=0, show_default=True, help="Random seed for training.")
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    help="Number of threads in training; with one, results can be repeated exactly.",
+)
+@click.option("--force", is_flag=True, help="Replace existing vectors.")
 def vectors(
     folder: Path,
     out: Path,
@@ -55,8 +62,8 @@ def vectors(
 ) -> None:
     """Write vectors for the words of CORPUS to the folder OUT.
 
-    Of a published file, only the rows that are needed are kept. Several --from, or --from and --train, are
-    put side by side: a word's vectors become one.
+    Of a published file, only the rows that are needed are stored. With several --from, or --from and
+    --train, the vectors of a word are concatenated.
     """
     if not files and not train:
         raise click.UsageError("where from? Give --from FILE, --train, or both")

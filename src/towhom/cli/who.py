@@ -37,14 +37,14 @@ from towhom.visible import visible
 @click.argument("logs", metavar="LOG...", type=LOGS, nargs=-1, required=True)
 @format_options
 @model_option
-@click.option("--for", "name", metavar="NAME", help="Only messages that are for NAME.")
-@click.option("--alias", "aliases", multiple=True, help="Another name that NAME is called by.")
+@click.option("--for", "name", metavar="NAME", help="Show only messages for NAME.")
+@click.option("--alias", "aliases", multiple=True, help="Another name of NAME; may be repeated.")
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="How likely a message must be for NAME.",
+    help="The least probability that a message is for NAME.",
 )
 @filter_options
 @table_options
@@ -63,16 +63,18 @@ def who(
     into: str | None,
     **batch: Any,
 ) -> None:
-    """Say who every message of a LOG is for.
+    """Say who each message of a LOG is for.
 
-    An arrow → shows who is named; ⇢ who is meant, with how likely that is. LOG is a file, a folder, a zip
+    An arrow → points to the person who is named; ⇢ to the person who is probably meant, with the
+    probability. LOG is a file, a folder, a zip
     archive, or - for standard input, which is followed: tail -f chat.log | towhom who -
 
-    In tables, `id` is the message's: the platform's, or one made of file and line. `replies_to` is the id of
-    what it answers, its own if it starts a conversation; `thread`, of the message that started it.
+    In tables, `id` is the platform's id of the message, or file and line. `replies_to` is the id of the
+    message that it answers, or its own id if it starts a conversation; `thread` is the id of the message
+    that started the conversation.
 
-    With --into, any number of logs, folders, patterns and addresses (s3://...) are done, on any number of
-    machines. Given again after an interruption, the same command goes on where it was.
+    With --into, the command takes any number of logs, folders, patterns and addresses (s3://...), and runs
+    on any number of machines. After an interruption, the same command continues.
     """
     if aliases and name is None:
         raise click.UsageError("--alias names somebody whom --for has to name first")

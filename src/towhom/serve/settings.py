@@ -59,14 +59,17 @@ class Settings:
     host: Annotated[str, About("Address to listen on; beyond loopback, a token is needed.")] = "127.0.0.1"
     port: Annotated[int, About("Port to listen on; 0 takes a free one.", least=0, most=65535)] = 8080
     data: Annotated[
-        Path, About("Folder in which channels are kept.", "towhom in the user's state folder")
+        Path, About("Folder in which channels are stored.", "towhom in the user's state folder")
     ] = field(default_factory=_state_folder)
     database: Annotated[
         str | None,
-        About("A PostgreSQL database instead, which several servers may share; no password here.", "none"),
+        About(
+            "A PostgreSQL database to use instead, which several servers may share; without a password.",
+            "none",
+        ),
     ] = field(default=None, repr=False)
     database_file: Annotated[
-        Path | None, About("A file with the address of the database, which may have a password.", "none")
+        Path | None, About("A file with the address of the database, which may contain a password.", "none")
     ] = None
     advertise: Annotated[
         str | None, About("Address at which other servers reach this one.", "http, with host and port")
@@ -75,49 +78,52 @@ class Settings:
         float, About("Seconds after which a server that shares a database is taken for dead.", least=0.5)
     ] = 5.0
     keep: Annotated[
-        str | None, About("How long messages are kept: 30d, 12h, 45m; older ones are deleted.", "for ever")
+        str | None,
+        About("How long messages are stored, such as 30d, 12h or 45m; older ones are deleted.", "for ever"),
     ] = None
     model: Annotated[Path | None, About("A model folder.", "the model that comes with towhom")] = None
     bank: Annotated[Path | None, About("A response bank, for `respond` and `answered`.", "none")] = None
-    workers: Annotated[int, About("Processes that run the model.", "one a core, less one", least=1)] = field(
-        default_factory=_workers
+    workers: Annotated[int, About("Processes that run the model.", "one per core, less one", least=1)] = (
+        field(default_factory=_workers)
     )
     question_workers: Annotated[
-        int, About("Processes for chats that come whole, so that no channel waits for them.", least=1)
+        int,
+        About("Processes for requests with whole chats, so that channels need not wait for them.", least=1),
     ] = 1
-    deadline: Annotated[float, About("Seconds that an answer may take; then it is given up.", least=1)] = 30.0
-    token: Annotated[str | None, About("What requests have to bear; others can see flags.", "none")] = field(
-        default=None, repr=False
-    )
-    token_file: Annotated[Path | None, About("A file with tokens, one a line.", "none")] = None
+    deadline: Annotated[float, About("Seconds after which an answer is given up.", least=1)] = 30.0
+    token: Annotated[
+        str | None, About("The token that requests need; not as a flag, which others can see.", "none")
+    ] = field(default=None, repr=False)
+    token_file: Annotated[Path | None, About("A file with tokens, one per line.", "none")] = None
     synchronous: Annotated[
         str,
         About(
-            "What a saved message survives: normal, a crash; full, a power cut.", choices=("normal", "full")
+            "What a saved message survives: normal, a crash; full, also a power cut.",
+            choices=("normal", "full"),
         ),
     ] = "normal"
     idle: Annotated[float, About("Seconds after which a quiet channel leaves memory.", least=0.1)] = 600.0
-    max_live: Annotated[int, About("Channels that a worker keeps in memory.", least=1)] = 2000
-    max_channels: Annotated[int, About("Channels that are kept on disk.", least=1)] = 100_000
-    max_body: Annotated[int, About("Bytes of a request.", least=1)] = 2 << 20
-    max_messages: Annotated[int, About("Messages of a request.", least=1)] = 2000
-    max_log: Annotated[int, About("Bytes of a log that is sent as a file.", least=1)] = 256 << 20
-    max_lines: Annotated[int, About("Lines of such a log, in all its rooms.", least=1)] = 1_000_000
-    max_logs: Annotated[int, About("Such logs that are looked at at a time.", least=1)] = 4
-    max_text: Annotated[int, About("Characters of a message or a candidate.", least=1)] = 4000
-    max_name: Annotated[int, About("Characters of a name or an identifier.", least=22)] = 200
-    max_mentions: Annotated[int, About("Mentions that a message is marked with.", least=1)] = 100
-    max_people: Annotated[int, About("People who are made known to a chat.", least=1)] = 100
-    max_aliases: Annotated[int, About("Aliases of somebody who is made known.", least=1)] = 20
+    max_live: Annotated[int, About("Channels in the memory of a worker.", least=1)] = 2000
+    max_channels: Annotated[int, About("Channels stored on disk.", least=1)] = 100_000
+    max_body: Annotated[int, About("Bytes in a request.", least=1)] = 2 << 20
+    max_messages: Annotated[int, About("Messages in a request.", least=1)] = 2000
+    max_log: Annotated[int, About("Bytes in a log that is sent as a file.", least=1)] = 256 << 20
+    max_lines: Annotated[int, About("Lines in such a log, in all of its rooms.", least=1)] = 1_000_000
+    max_logs: Annotated[int, About("Such logs that are processed at the same time.", least=1)] = 4
+    max_text: Annotated[int, About("Characters in a message or a candidate.", least=1)] = 4000
+    max_name: Annotated[int, About("Characters in a name or an identifier.", least=22)] = 200
+    max_mentions: Annotated[int, About("Marked mentions in a message.", least=1)] = 100
+    max_people: Annotated[int, About("Registered people in a chat.", least=1)] = 100
+    max_aliases: Annotated[int, About("Aliases of a registered person.", least=1)] = 20
     max_candidates: Annotated[int, About("Candidates to select from.", least=1)] = 100
-    max_answer: Annotated[int, About("Characters of the responses that are answered.", least=1)] = 4 << 20
+    max_answer: Annotated[int, About("Characters in the responses of an answer.", least=1)] = 4 << 20
     max_batch: Annotated[int, About("Questions in one request.", least=1)] = 64
-    max_waiting: Annotated[int, About("Requests that are answered at a time.", least=1)] = 1000
-    max_connections: Annotated[int, About("Connections at a time, whatever they do.", least=1)] = 4000
-    max_streams: Annotated[int, About("Clients that follow channels at a time.", least=1)] = 1000
-    receive: Annotated[float, About("Seconds that a request may take to arrive.", least=0.1)] = 20.0
-    rate: Annotated[float, About("Requests a second for each token; 0 for no limit.", least=0)] = 200.0
-    stop: Annotated[int, About("Seconds that requests have to finish when the server stops.", least=0)] = 30
+    max_waiting: Annotated[int, About("Requests that are answered at the same time.", least=1)] = 1000
+    max_connections: Annotated[int, About("Connections at the same time, also idle ones.", least=1)] = 4000
+    max_streams: Annotated[int, About("Clients that follow channels at the same time.", least=1)] = 1000
+    receive: Annotated[float, About("Seconds within which a request has to arrive.", least=0.1)] = 20.0
+    rate: Annotated[float, About("Requests per second for each token; 0 for no limit.", least=0)] = 200.0
+    stop: Annotated[int, About("Seconds for unfinished requests when the server stops.", least=0)] = 30
 
     @property
     def loopback(self) -> bool:
