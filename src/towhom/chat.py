@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a line of a log is. Only `MESSAGE` is somebody saying something to the room."""
+    """The kind of a line in a log. Only `MESSAGE` is an ordinary message to the room."""
 
     MESSAGE = "message"
     ACTION = "action"
@@ -41,23 +41,23 @@ def seconds_since_1970(time: datetime) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One line of a chat: who said what, and to whom if that is known.
+    """One line of a chat: who said what, and to whom, if that is known.
 
     Args:
-        speaker: Who says it: their name as the log shows it, or the platform's identifier of them, which
-            may be a whole number.
-        text: What was said, without the addressee's name in front of it if there was one.
+        speaker: The person who wrote it: their name as the log shows it, or their identifier on the
+            platform, which may be a whole number.
+        text: The text, without the name of the addressee in front of it.
         addressee: The person addressed, as in `speaker`, or None for nobody in particular.
-        time: When; naive if the log does not say in which time zone.
+        time: The time; naive if the log does not name a time zone.
         id: The platform's identifier, if it has one.
         reply_to: The identifier of the message that this one answers, if the platform says so; its own, if
             the platform says that it starts a thread.
-        kind: What sort of line it is.
-        channel: The room, where one log holds several.
-        line: Where it stood in its file (line or record, from 0). Not part of equality.
-        name: What people call the speaker, if `speaker` is an identifier.
-        mentions: Those whom the platform marks as mentioned, as in `speaker`.
-        bot: Whether the platform says that the speaker is a program.
+        kind: The kind of the line.
+        channel: The room, if the log has several.
+        line: Its place in the file (line or record, counted from 0). Not part of equality.
+        name: The name that people use for the speaker, if `speaker` is an identifier.
+        mentions: The people whom the platform marks as mentioned, as in `speaker`.
+        bot: Whether the platform marks the speaker as a bot.
 
     >>> Message("ada", "the tests are green", addressee="grace")
     Message('ada', 'the tests are green', addressee='grace')
@@ -106,15 +106,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Somebody is in a room or has left it, whether or not they have spoken: what a server says of people.
+    """Somebody is in a room or has left it, whether or not they have spoken.
 
     Args:
-        speaker: Who: as `speaker` in their messages.
+        speaker: The person, as `speaker` in their messages.
         channel: The room.
-        name: What people call them, if `speaker` is an identifier.
-        aliases: What else they are called.
-        bot: Whether the platform says that they are a program.
-        here: Whether they are there from now on.
+        name: The name that people use, if `speaker` is an identifier.
+        aliases: Their other names.
+        bot: Whether the platform marks them as a bot.
+        here: Whether they are in the room from now on.
     """
 
     speaker: str
@@ -141,7 +141,7 @@ class Conversation:
 
     @property
     def speakers(self) -> tuple[str, ...]:
-        """Everybody who says something, in order of first appearance."""
+        """Everybody who speaks, in order of first appearance."""
         return tuple(dict.fromkeys(message.speaker for message in self.messages))
 
     def __len__(self) -> int:

@@ -93,7 +93,7 @@ def open_pool(cluster: str | None) -> Iterator[Pool]:
         try:
             yield Pool(executor, lambda: _places(client), where)
         except CancelledError as error:  # what futures say when nobody is there any more to keep them
-            reason = "the scheduler is gone, or has dropped the work; the same command goes on where it was"
+            reason = "the scheduler is gone, or has dropped the work; run the same command again to continue"
             raise TowhomError(f"{cluster}: {reason}") from error
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TowhomError(Exception):
-    """Something the user can mend; the message says what was found, where, and what to do."""
+    """An error that the user can fix; the message says what was found, where, and what to do."""
 
 
 class LogError(TowhomError):
@@ -54,15 +54,15 @@ class SessionError(TowhomError):
 
 
 class TrainingError(TowhomError):
-    """A training run that cannot go on."""
+    """A training run that cannot continue."""
 
 
 class MissingExtraError(TowhomError):
-    """A part of towhom was used whose packages are not installed; the message has the command."""
+    """Packages for this part of towhom are not installed; the message has the command that installs them."""
 
 
 class RoomError(TowhomError):
-    """Rooms of a chat server that cannot be followed or spoken to."""
+    """Rooms of a chat server that cannot be followed or written to."""
 
 
 class PluginError(TowhomError):

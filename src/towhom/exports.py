@@ -56,7 +56,7 @@ def write_export(to: str, answers: Iterable[Answered], out: Path | None) -> int:
     if out is None:
         raise TowhomError(f"--to {to} needs a folder to write to: -o FOLDER")
     if out.exists():
-        raise TowhomError(f"{out}: is there already; choose another folder or remove it")
+        raise TowhomError(f"{out}: already exists; choose another folder or remove it")
     spoken = (each for each in answers if each.message.kind in SPOKEN)
     with atomic_folder(out) as folder:
         return EXPORTS[to](spoken, folder, out.name)

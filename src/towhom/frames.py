@@ -62,18 +62,19 @@ def frame(
     until: datetime | date | None = None,
     speaker: Iterable[str] = (),
 ) -> Frame:
-    """The messages of some logs with whom each is for, what it answers and its conversation, as columns.
+    """The messages of logs as columns: who each is for, what it answers, and its conversation.
 
     `FIELDS` are the columns. Times are in UTC; one without a zone counts as UTC.
 
     Args:
         logs: Files, folders, zip archives; or messages.
         model: A model folder; None for the model that comes with towhom.
-        format: A name from `towhom.readers.readers()`; found by looking at the file if None.
-        room: Only these rooms. This and the others choose what is in the frame; the model hears everything.
+        format: A name from `towhom.readers.readers()`; None to recognize it from the file.
+        room: Only these rooms. This and the following options choose what is in the frame; the model reads
+            everything.
         since: Only from this day or time on.
-        until: Only to this day or time; a day counts to its end.
-        speaker: Only what these people say.
+        until: Only up to this day or time; a day counts to its end.
+        speaker: Only messages by these people.
 
     Raises:
         LogError: A log cannot be read.

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def load(folder: str | Path | None = None) -> Model:
-    """A model to follow channels with.
+    """Load a model to follow channels with.
 
     Args:
-        folder: What `towhom train-crosstalk` made; None for the model that comes with towhom.
+        folder: A folder that `towhom train-crosstalk` made; None for the model that comes with towhom.
 
     Raises:
-        ModelFormatError: The folder is no model, or one of another version.
+        ModelFormatError: The folder is not a model, or has another version.
     """
     from towhom.live.model import load_live
 

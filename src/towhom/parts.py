@@ -37,7 +37,7 @@ def prepare_parts(
     """
     problem = _problem(parts, settings, others)
     if problem and not replace:
-        raise error(f"{parts}: {problem}; --force starts anew")
+        raise error(f"{parts}: {problem}; --force starts again")
     if problem:
         shutil.rmtree(parts)
     if not (parts / _SETTINGS).exists():

@@ -62,7 +62,7 @@ def read_record(path: Path) -> dict[str, Any]:
     try:
         record = read_json(path)
     except (OSError, ValueError) as error:
-        raise TowhomError(f"{path}: the record cannot be read ({error}); remove it to run anew") from error
+        raise TowhomError(f"{path}: the record cannot be read ({error}); remove it and run again") from error
     if not isinstance(record, dict):
         raise TowhomError(f"{path}: this is not the record of a run; move it elsewhere")
     return record

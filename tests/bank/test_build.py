@@ -184,7 +184,7 @@ class TestRuns:
 
         with pytest.raises(KeyboardInterrupt):
             build_bank(tmp_path / "b", [write_log(seed=1)], progress=stop)
-        with pytest.raises(BankError, match=r"other logs.*--force starts anew"):
+        with pytest.raises(BankError, match=r"other logs.*--force starts again"):
             build_bank(tmp_path / "b", [write_log(seed=2)])
         build_bank(tmp_path / "b", [write_log(seed=2)], replace_old=True)
 

@@ -132,7 +132,7 @@ def test_a_worker_and_the_scheduler_are_killed(
         cluster.scheduler.send_signal(signal.SIGKILL)
         _, told = client.communicate(timeout=_PATIENCE)
     assert client.returncode == 1
-    assert "the same command goes on where it was" in told
+    assert "run the same command again to continue" in told
     cluster.scheduler.wait()
     cluster.scheduler = cluster.start_scheduler()
     cluster.start_worker()

@@ -388,7 +388,7 @@ class TestCommands:
         assert "name it with --into" in run("threads", log, log, code=2).stderr
         assert "name it with --into" in run("who", log, "--cluster", "local", code=2).stderr
         assert (
-            "--into has no use for --for"
+            "--into does not use --for"
             in run("who", log, "--for", "ada", "--into", tmp_path / "x", code=2).stderr
         )
         found = run("threads", log, "--into", tmp_path / "x", "--cluster", "nowhere", code=1)

@@ -120,7 +120,7 @@ def test_a_baseline_is_not_asked_for_probabilities(run: Run, links: Path) -> Non
 @pytest.mark.parametrize("option", [("--context", "5"), ("--candidates", "2"), ("--against", "nobody")])
 def test_options_of_the_other_task(run: Run, links: Path, option: tuple[str, str]) -> None:
     result = run("evaluate", "nobody", "--task", "addressee", "--data", links, *option, code=2)
-    assert f"the task addressee has no use for {option[0]}" in result.stderr
+    assert f"the task addressee does not use {option[0]}" in result.stderr
 
 
 def test_figures(run: Run, links: Path, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ class TestErrors:
 
     def test_links_that_say_nothing(self, run: Run, links: Path) -> None:
         (links / "kitchen.links").write_text("")
-        message = f"Error: {links}: the links say of no message whom it addresses\n"
+        message = f"Error: {links}: no link says who a message is for\n"
         assert self.fails(run, "default", links) == message
 
     def test_a_corpus(self, run: Run, folders: Folders) -> None:

@@ -72,7 +72,7 @@ class TestBaselines:
 
         monkeypatch.setattr(runs, "evaluate", second_time)
         stopped = run("reproduce", out, *folders.options, *BASELINES, code=1)
-        assert stopped.stderr.endswith("Error: interrupted; the same command goes on where it was\n")
+        assert stopped.stderr.endswith("Error: interrupted; run the same command again to continue\n")
         assert [path.name for path in (out / "records").iterdir()] == RECORDS[:1]
         first = run("reproduce", out, *folders.options, *BASELINES)
         assert calls == 3

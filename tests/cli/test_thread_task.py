@@ -217,7 +217,7 @@ class TestErrors:
     )
     def test_options_of_another_task(self, run: Run, links: Path, option: tuple[str, str]) -> None:
         message = self.fails(run, "within-minutes", links, *option, code=2)
-        assert f"the task threads has no use for {option[0]}" in message
+        assert f"the task threads does not use {option[0]}" in message
 
     def test_figures(self, run: Run, links: Path, tmp_path: Path) -> None:
         message = self.fails(run, "default", links, "--figures", str(tmp_path / "figures"), code=2)

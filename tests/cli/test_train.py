@@ -157,7 +157,7 @@ class TestStart:
         run("train", tmp_path / "first", *folders.options, *OPTIONS, "--epochs", "1")
         start = ("--corpus", folders.corpus, "--start", tmp_path / "first")
         result = run("train", tmp_path / "model", *start, *given, code=2)
-        assert f"{named}: what a model has that is started from, stays" in result.stderr
+        assert f"{named}: the model to start from has its own, which stays" in result.stderr
 
     def test_no_model(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         start = ("--corpus", folders.corpus, "--start", tmp_path / "nowhere")
@@ -210,7 +210,7 @@ def test_interrupted_it_goes_on_where_it_was(
         result = run(*command, code=1)
     epoch, error = result.stderr.splitlines()
     assert epoch.startswith("epoch  1 ")
-    assert error == "Error: interrupted; the same command goes on where it was"
+    assert error == "Error: interrupted; run the same command again to continue"
     assert not (tmp_path / "model").exists()
     assert run(*command).stderr.startswith("epoch  2 ")
     run("train", tmp_path / "undisturbed", *folders.options, *OPTIONS)

@@ -91,7 +91,7 @@ class TestReplacing:
         run(*command)
         glove.write_text(GLOVE.replace("tea 1", "tea 5"))
         result = run(*command, code=1)
-        assert result.stderr == f"Error: {out}: is there already; replace it with --force\n"
+        assert result.stderr == f"Error: {out}: already exists; replace it with --force\n"
         assert WordVectors.load(out).lookup(["tea"]).tolist() == [[1, 2, 3]]
         run(*command, "--force")
         assert WordVectors.load(out).lookup(["tea"]).tolist() == [[5, 2, 3]]
@@ -100,7 +100,7 @@ class TestReplacing:
         out.mkdir()
         (out / "letter.txt").write_text("dear")
         result = run("vectors", corpus.folder, out, "--from", glove, "--force", code=1)
-        assert "this is no folder of word vectors" in result.stderr
+        assert "this is not a folder of word vectors" in result.stderr
         assert [path.name for path in out.iterdir()] == ["letter.txt"]
 
 

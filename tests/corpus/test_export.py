@@ -110,7 +110,7 @@ def test_no_folder_is_overwritten(corpus: Corpus, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("precious")
-    with pytest.raises(CorpusError, match="out: is there already; choose another folder or remove it"):
+    with pytest.raises(CorpusError, match="out: already exists; choose another folder or remove it"):
         export_parquet(corpus, out)
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
 

@@ -184,7 +184,7 @@ class TestErrors:
         damage(corpus.folder / "messages.speaker.npy")
         again = Corpus(corpus.folder)
         with pytest.raises(
-            CorpusError, match=r"messages\.speaker\.npy: the column cannot be read .*; build the corpus anew"
+            CorpusError, match=r"messages\.speaker\.npy: the column cannot be read .*; build the corpus again"
         ):
             again.conversation(0)
 

@@ -148,7 +148,7 @@ class TestWords:
         ("where", "words"),
         [
             ("kafka://127.0.0.1/chat", "no stream that can be followed; known are nats://"),
-            ("nats://ada:secret@127.0.0.1/CHAT", "no name or password in an address"),
+            ("nats://ada:secret@127.0.0.1/CHAT", "an address must not contain a name or password"),
             ("nats://127.0.0.1/", "expected nats://HOST:PORT/STREAM"),
         ],
     )

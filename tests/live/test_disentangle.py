@@ -113,7 +113,7 @@ class TestRuns:
         parts = tmp_path / "out.jsonl.parts"
         parts.mkdir()
         (parts / "settings.json").write_text('{"corpus": "other"}', "utf-8")
-        with pytest.raises(CorpusError, match="--force starts anew"):
+        with pytest.raises(CorpusError, match="--force starts again"):
             disentangle(corpus, tmp_path / "out.jsonl")
         disentangle(corpus, tmp_path / "out.jsonl", replace=True)
         assert not parts.exists()

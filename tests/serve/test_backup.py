@@ -77,5 +77,5 @@ def test_refused(tmp_path: Path) -> None:
     done = back_up(tmp_path / "copy", "--data", tmp_path)
     assert (done.returncode, done.stderr.startswith(f"Error: {tmp_path / 'copy'}: ")) == (1, True)
     done = back_up(tmp_path / "channels.sqlite", "--data", tmp_path)
-    assert "this is there already; give the copy another name" in done.stderr
+    assert "this file already exists; give the copy another name" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["channels.sqlite"]

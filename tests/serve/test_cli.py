@@ -63,7 +63,7 @@ class TestRefused:
         assert refused(TOWHOM_SERVE_CONFIG=str(config)) == f"{config}: port must be a whole number"
 
     def test_no_token(self, tmp_path: Path) -> None:
-        assert "0.0.0.0, so that requests have to bear a token" in refused("--host", "0.0.0.0")
+        assert "0.0.0.0, so requests need a token" in refused("--host", "0.0.0.0")
 
     def test_address_in_use(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -81,7 +81,7 @@ class TestRefused:
     def test_data_that_cannot_be(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         found = refused("--port", "0", "--data", str(tmp_path / "file"))
-        assert found.startswith(f"data: {tmp_path / 'file'} cannot be used to keep channels (")
+        assert found.startswith(f"data: {tmp_path / 'file'} cannot be used to store channels (")
 
     def test_model(self, tmp_path: Path) -> None:
         found = refused("--port", "0", "--data", str(tmp_path / "data"), "--model", str(tmp_path / "none"))

@@ -72,7 +72,7 @@ class TestBad:
 class TestTokens:
     @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
     def test_needed_beyond_loopback(self, host: str) -> None:
-        with pytest.raises(ConfigError, match="so that requests have to bear a token; set token_file or "):
+        with pytest.raises(ConfigError, match="so requests need a token; set token_file or "):
             Settings(host=host).tokens()
         assert Settings(host=host, token=TOKEN).tokens() == (TOKEN,)
 

@@ -103,7 +103,7 @@ class TestSqlite:
 
     def test_no_database(self, tmp_path: Path) -> None:
         (tmp_path / "channels.sqlite").write_bytes(b"not a database" * 100)
-        with pytest.raises(ConfigError, match="cannot be used to keep channels"):
+        with pytest.raises(ConfigError, match="cannot be used to store channels"):
             SqliteStorage(tmp_path)
 
     def test_keys_are_forgotten_in_order(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

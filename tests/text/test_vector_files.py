@@ -172,7 +172,7 @@ def test_only_wanted_rows_are_parsed(file: Path) -> None:
         (b"9" * 5000 + b" 3\na 1 2\n", "none of the 1 words"),
         (
             wink(ROWS).replace(b"[0.5, -1.0, 2.0,", b"[[0], [1], [2],"),
-            "word 1 has something that is no number",
+            "word 1 has something that is not a number",
         ),
         (b"3 2\na 1 2\nthe 3 4\n", "truncated: its first line says 3 words, there are 2"),
         (
@@ -185,7 +185,7 @@ def test_only_wanted_rows_are_parsed(file: Path) -> None:
         (b"5 3\n", "truncated: its first line says 5 words, there are 0"),
         (wink(ROWS)[:-60], "damaged or truncated after"),
         (wink(ROWS | {"the": [1.0]}), "1 numbers for 'the', but the vectors of this file have 3"),
-        (wink(ROWS).replace(b'"the": [0.5', b'"the": ["x"'), "word 1 has something that is no number"),
+        (wink(ROWS).replace(b'"the": [0.5', b'"the": ["x"'), "word 1 has something that is not a number"),
         (
             wink(ROWS).replace(b'"vectors": {', b'"vectors": [{').replace(b'}, "unk', b'}], "unk'),
             "none of the 1",

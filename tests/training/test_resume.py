@@ -167,7 +167,7 @@ class TestOtherRuns:
     ) -> None:
         message = (
             r"model\.checkpoint: this is the checkpoint of a run with other settings; "
-            "choose another folder, or remove it to start anew"
+            "choose another folder, or remove it to start again"
         )
         self.refuses(message, replace(config, seed=1), corpus, vectors, out)
         self.refuses(message, replace(config, settings={"hidden": 16}), corpus, vectors, out)
@@ -193,7 +193,7 @@ class TestOtherRuns:
         checkpoint: Path,
     ) -> None:
         checkpoint.write_bytes(damage(checkpoint.read_bytes()))
-        message = r"model\.checkpoint: the checkpoint cannot be read \(.*\); remove it to start anew"
+        message = r"model\.checkpoint: the checkpoint cannot be read \(.*\); remove it to start again"
         self.refuses(message, config, corpus, vectors, out)
 
     @pytest.mark.parametrize("part", ["identity", "progress"])
@@ -211,13 +211,13 @@ class TestOtherRuns:
         with safe_open(checkpoint, framework="numpy") as file:
             metadata = {**file.metadata(), part: text}
         save_file({"something": np.zeros(3)}, checkpoint, metadata)
-        self.refuses(r"model\.checkpoint: .*; .*remove it to start anew", config, corpus, vectors, out)
+        self.refuses(r"model\.checkpoint: .*; .*remove it to start again", config, corpus, vectors, out)
 
     def test_no_checkpoint(
         self, config: TrainingConfig, corpus: Corpus, vectors: WordVectors, out: Path, checkpoint: Path
     ) -> None:
         save_file({"something": np.zeros(3)}, checkpoint)
-        self.refuses("this is no checkpoint of a training run", config, corpus, vectors, out)
+        self.refuses("this is not the checkpoint of a training run", config, corpus, vectors, out)
 
 
 class TestNotANumber:

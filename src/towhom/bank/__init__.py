@@ -1,4 +1,4 @@
-"""A response bank: answers that people have given, on disk, found again by what they would answer.
+"""A response bank: answers that people have given, found by the questions that they answer.
 
 `tables` are its columns, `store` opens it, `writing` changes it, `slots` stand for names, `filters` say what
 is worth keeping, `search` finds responses by vectors and `phrases` by rare words. `towhom.live.banking`

@@ -151,7 +151,7 @@ def _opened(path: Path, time: int) -> Any:
     try:
         return faiss.read_index(str(path))
     except RuntimeError as error:
-        raise BankError(f"{path}: the index cannot be read; make it anew with: towhom bank index") from error
+        raise BankError(f"{path}: the index cannot be read; make it again with: towhom bank index") from error
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What of a chat is worth keeping as a response: what could be said again, by another, to another."""
+"""Which messages are worth keeping as responses: those that somebody else could say to somebody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inner product by which responses are found: of what is answered with a response and what that answered.
+"""The inner product that finds responses for a message.
 
 It begins as a part of Crosstalk's energy, how well a response fits as an answer: one of the pairs of
 projections of `towhom.crosstalk.words`. For the model that comes with towhom, the two projections were then

@@ -133,7 +133,7 @@ class Phrases:
                 return [(-float(score), int(row)) for score, row in found]
         except sqlite3.Error as error:
             raise BankError(
-                f"{self._path}: the index of words cannot be read ({error}); build the bank anew"
+                f"{self._path}: the index of words cannot be read ({error}); build the bank again"
             ) from error
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Responses that may answer something, found by vectors and by rare words.
+"""The search for responses that may answer a message, by vectors and by rare words.
 
 By vectors, all responses are compared, some at a time: exact, and fast enough for some hundred thousand. For
 more there is `towhom.bank.approximate`.

@@ -126,7 +126,9 @@ class Segment:
             actual = path.stat().st_size if path.is_file() else None
             if actual != size:
                 what = "is missing" if actual is None else f"has {actual:,} bytes, expected {size:,}"
-                raise BankError(f"{path}: {what}; the bank is damaged: take it from a copy, or build it anew")
+                raise BankError(
+                    f"{path}: {what}; the bank is damaged: take it from a copy, or build it again"
+                )
         self.table = self._open()
         self.phrases = Phrases(folder / WORDS)
 
@@ -139,13 +141,13 @@ class Segment:
                 columns[name] = open_column(path).view(np.ndarray)  # whose rows are found faster
             except _DAMAGED as error:
                 raise BankError(
-                    f"{path}: the column cannot be read ({error}); build the bank anew"
+                    f"{path}: the column cannot be read ({error}); build the bank again"
                 ) from error
         table = Table(columns)
         try:
             table.check()
         except _DAMAGED as error:
-            raise BankError(f"{self.folder}: {error}; build the bank anew") from error
+            raise BankError(f"{self.folder}: {error}; build the bank again") from error
         return table
 
 
@@ -217,12 +219,12 @@ class Bank:
         if self.model != wanted:
             raise BankError(
                 f"{self.folder}: the bank was built with another model ({self.model[:12]}) than the one that "
-                f"asks ({wanted[:12]}); give the same --model, or build the bank anew"
+                f"asks ({wanted[:12]}); give the same --model, or build the bank again"
             )
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Says that the bank is damaged, where what it holds makes no sense.
+        """Report that the bank is damaged if its contents make no sense.
 
         Raises:
             BankError: It does not.
@@ -279,7 +281,7 @@ class Bank:
         return _LINK_FIELD.sub(lambda found: fields[found[1]], self.link_template)
 
     def check(self, progress: Callable[[str], None] = lambda name: None) -> None:
-        """Read everything, and compare it with the checksums of the manifest.
+        """Read the whole bank and compare it with the checksums of the manifest.
 
         Raises:
             BankError: Something is damaged; the message names the file.
@@ -290,7 +292,7 @@ class Bank:
                 if file_digest(segment.folder / name) != digest:
                     raise BankError(
                         f"{segment.folder / name}: its content has changed since it was written; take the "
-                        "bank from a copy, or build it anew"
+                        "bank from a copy, or build it again"
                     )
 
 

@@ -121,7 +121,7 @@ class Table:
             table = cls(load_file(path))
             table.check()
         except (SafetensorError, OSError, KeyError, ValueError) as error:
-            raise BankError(f"{path}: the part cannot be read ({error}); remove it to run anew") from error
+            raise BankError(f"{path}: the part cannot be read ({error}); remove it and run again") from error
         return table
 
     def check(self) -> None:

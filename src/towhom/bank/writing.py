@@ -206,7 +206,7 @@ def _compiled(pattern: str | None) -> regex.Pattern[str] | None:
     try:
         return regex.compile(pattern, regex.IGNORECASE)
     except regex.error as error:
-        raise BankError(f"{pattern}: is no regular expression ({error})") from error
+        raise BankError(f"{pattern}: is not a regular expression ({error})") from error
 
 
 def _matching(

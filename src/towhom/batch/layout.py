@@ -113,7 +113,7 @@ class Layout:
                 found[name.removesuffix(".json")] = index_of(parse_json(content))
             except (ValueError, TypeError) as error:
                 raise TowhomError(
-                    f"{folder / name}: cannot be read ({error}); --force starts anew"
+                    f"{folder / name}: cannot be read ({error}); --force starts again"
                 ) from error
         return found
 
@@ -137,7 +137,7 @@ class Layout:
         except ValueError as error:
             problem = f"{OURS}/{_MANIFEST} cannot be read ({error})"
         if problem and not replace:
-            raise TowhomError(f"{self.to}: {problem}; choose another folder, or --force starts anew")
+            raise TowhomError(f"{self.to}: {problem}; choose another folder, or --force starts again")
         if problem:
             self.clear()
         place.write(json.dumps(wanted, indent=2).encode() + b"\n")

@@ -18,7 +18,7 @@ _CUT = "…"
 
 
 def rough_tokens(text: str) -> int:
-    """About how many tokens a language model makes of a text; rather too many than too few.
+    """Estimate how many tokens a text has for a language model; rather too many than too few.
 
     >>> rough_tokens("is the site up?")
     9
@@ -41,8 +41,8 @@ class Context:
     """Messages of one conversation in the order in which they were said; `str` makes lines for a prompt.
 
     Args:
-        messages: With names as people see them, and whom each is most likely for.
-        tokens: How many there are in the lines, by the count that was used.
+        messages: With the names that people see, and the likeliest addressee of each.
+        tokens: The number of tokens in the lines, by the count that was used.
     """
 
     messages: tuple[Message, ...]
@@ -59,7 +59,7 @@ class Context:
 
 
 class RelatedMessages:
-    """The messages that a message may be understood by, the most telling first.
+    """The messages that help to understand a message, the most telling first.
 
     First the message and what it answers, link by link; then its conversation; then what else its speaker and
     the bot have said to each other. Later messages come before earlier ones.

@@ -1,4 +1,4 @@
-"""Whether a bot speaks: what a session says of a message, and a policy.
+"""Decides whether a bot speaks, from the answers of a session and a policy.
 
 Nothing is remembered here but what the session remembers, so that every way to run a bot decides alike.
 """

@@ -45,14 +45,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which draft, and to whom; false if the bot should rather keep quiet.
+    """A draft and its addressee; false if the bot should stay silent.
 
     Args:
         draft: What to say; None for silence.
         to: To whom; None for silence.
-        index: Which of the drafts, from 0 on.
-        probability: How likely it answers the message that is to be answered, and no other one.
-        reason: In words.
+        index: The number of the draft, counted from 0.
+        probability: How likely the draft answers this message, and no other one.
+        reason: The reason, in words.
     """
 
     draft: str | None
@@ -103,20 +103,20 @@ class Gate:
 
     Args:
         id: The bot's name, or its identifier on the platform.
-        aliases: What else it is called.
-        name: What people see, if `id` is an identifier.
-        bots: Names or identifiers of other bots that are not marked as such by the platform.
-        policy: When it speaks; settings may also be given by name (`threshold=0.8`).
-        folder: Where rooms are kept, so that the bot goes on where it was; None to keep nothing. Several bots
-            may share it, but one bot runs in one process.
-        model: What answers; None for the model that comes with towhom, shared by all gates.
-        max_rooms: How many rooms are in memory. The one that was quiet longest is put to disk, or, without a
-            folder, forgotten.
+        aliases: Other names of the bot.
+        name: The name that people see, if `id` is an identifier.
+        bots: Names or identifiers of other bots that the platform does not mark as bots.
+        policy: When the bot speaks. You can also pass settings by name (`threshold=0.8`).
+        folder: Where the state of rooms is stored, so that the bot can continue after a restart; None to
+            store nothing. Several bots may share a folder, but each bot may run in only one process.
+        model: The model to use; None for the one that comes with towhom, which all gates share.
+        max_rooms: The largest number of rooms in memory. The room that was quiet for longest is moved to
+            disk, or forgotten if there is no folder.
         clock: Seconds since 1970, for messages that come without a time.
-        settings: Of the policy.
+        settings: Settings of the policy.
 
     Raises:
-        ConfigError: A setting is unknown or cannot be.
+        ConfigError: A setting is unknown or invalid.
     """
 
     def __init__(
@@ -160,14 +160,14 @@ class Gate:
         await self.close()
 
     async def hear(self, event: Event, *, speak: bool = True) -> GateVerdict:
-        """Take the next event of any room, the bot's own messages included; says whether the bot speaks.
+        """Take the next event of any room, including the bot's own messages, and say whether the bot speaks.
 
-        With `burst`, the verdict on a message that is to be answered comes when its speaker has finished;
-        so do not wait for it before the next event is heard: `listen` does that.
+        With `burst`, the verdict on a message for the bot comes only when its speaker has finished, so do
+        not wait for it before you pass the next event. `listen` takes care of this.
 
         Args:
             event: A message, or who is there.
-            speak: Whether the bot may speak: not about what was said before it came.
+            speak: Whether the bot may speak; False for messages from before it joined.
         """
         if not isinstance(event, Message | Presence):
             raise TypeError(f"a gate hears towhom.Message and towhom.Presence, not {type(event).__name__}")
@@ -200,7 +200,7 @@ class Gate:
         return verdict
 
     async def listen(self, events: AsyncIterable[Event]) -> AsyncIterator[GateVerdict]:
-        """Hear all events of a connector; gives the verdicts on what is to be answered, as they come."""
+        """Hear all events of a connector; yields a verdict for each message that the bot should answer."""
         verdicts: asyncio.Queue[GateVerdict | BaseException | None] = asyncio.Queue()
         room = asyncio.Semaphore(_WAITING)
 
@@ -238,14 +238,14 @@ class Gate:
     async def choose(
         self, room: str | None, drafts: Sequence[str], *, message: str | int | None = None, least: float = 0.2
     ) -> Choice:
-        """Which draft answers the message that the bot was told to answer; or silence.
+        """Choose the draft that answers the message that the bot was told to answer, or silence.
 
         Args:
-            room: Where.
-            drafts: What it may say. One that calls somebody else answers them, and is not chosen.
-            message: The identifier of the message; None for the last one that `hear` said to answer, and
-                that has not been answered yet. Give it where several people may wait for an answer.
-            least: How likely a draft must answer this message, and no other one, to be chosen.
+            room: The room.
+            drafts: What the bot may say. A draft that calls somebody else is for them, and is not chosen.
+            message: The identifier of the message; None for the last one that `hear` said to answer and that
+                has not been answered yet. Pass it if several people may be waiting for an answer.
+            least: The least probability that a draft answers this message, and no other one.
 
         Raises:
             SessionError: There are no drafts, or nothing has been heard in the room.
@@ -259,11 +259,11 @@ class Gate:
         return choice
 
     def explain(self, message_id: str | int, room: str | None = None) -> str:
-        """Why the bot spoke or kept quiet after a message, step by step.
+        """Explain step by step why the bot spoke or stayed silent after a message.
 
         Args:
             message_id: The message's identifier.
-            room: Where it was said; None for the latest message of that identifier in any room.
+            room: The room of the message; None for the latest message with this identifier in any room.
         """
         for (id, where), verdict in reversed(self._verdicts.items()):
             if id == str(message_id) and room in (None, where):
@@ -273,13 +273,13 @@ class Gate:
     async def drafts(
         self, room: str | None, bank: Bank, k: int = 3, *, least: float = LEAST
     ) -> list[Proposal]:
-        """What the bot could say now of what people have said before, the best first; see `Session.respond`.
+        """Find earlier messages that the bot could say now, the best first; see `Session.respond`.
 
         Args:
-            room: Where.
-            bank: What `towhom bank build` made.
-            k: How many at most.
-            least: How likely one must be of use.
+            room: The room.
+            bank: A response bank; `towhom bank build` makes one.
+            k: The largest number of responses.
+            least: The least probability that a response is useful.
 
         Raises:
             BankError: The bank was built with another model, or is damaged.
@@ -290,7 +290,7 @@ class Gate:
             )
 
     async def save(self) -> None:
-        """Write all rooms to the folder, if there is one; without it, the next start takes longer."""
+        """Write all rooms to the folder, if there is one; otherwise the next start takes longer."""
         for name in list(self._places):
             async with self._using(name) as place, place.lock:
                 if place.room is not None:
@@ -302,7 +302,7 @@ class Gate:
 
     @property
     def rooms(self) -> tuple[str | None, ...]:
-        """The rooms that are in memory, the one used last at the end."""
+        """The rooms in memory, the one used last at the end."""
         return tuple(self._places)
 
     # -- inside

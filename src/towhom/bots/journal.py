@@ -1,4 +1,4 @@
-"""What a gate keeps on disk of a room: a snapshot, and a journal of what came since.
+"""What a gate stores on disk for a room: a snapshot, and a journal of later events.
 
 A line is appended to the journal for every event before its verdict is given, so a bot that is killed at any
 moment goes on where it was. The files hold what was said; they are for the user alone.
@@ -68,7 +68,7 @@ class Journal:
         return Kept(state, records, records[-1]["number"] if records else number)
 
     def append(self, record: Record) -> None:
-        """Write a line; it survives the death of the process."""
+        """Write a line, which survives if the process is killed."""
         line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
         self._lines.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self._lines, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

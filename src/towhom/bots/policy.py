@@ -17,23 +17,23 @@ class Policy:
     """When a bot speaks.
 
     Args:
-        threshold: How likely a message must be for the bot. Probabilities are calibrated: 0.8 for a bot that
-            should rather keep quiet, 0.2 for one that must not miss anything.
-        when_called: Whether it speaks whenever it is called outright (its name as a call, a mention, a reply
-            to one of its messages), whatever the threshold.
-        follow_up: Seconds after which a message that does not call the bot is no follow-up any more, counted
-            from the last message of the bot, or of the same person to the bot. None: no limit.
-        only_called: Whether it speaks only when called outright, and never to follow-ups.
-        remarks: Whether it answers what does not call it and wants nothing of it: `ok`, a smile, `orange it
-            is` after it has said which colours there are. What answers a question of the bot, says that its
-            answer was wrong, or goes on with what it was asked is no remark.
-        commands: What messages for the bot begin with: `("/ask", "!weather")`. Other commands are for other
+        threshold: The least probability that a message is for the bot. Probabilities are calibrated: use 0.8
+            for a bot that should rather stay silent, and 0.2 for one that must not miss anything.
+        when_called: Whether it always answers a direct call (its name as a call, a mention, a reply to one
+            of its messages), whatever the threshold.
+        follow_up: Seconds after which a message that does not call the bot is no longer a follow-up, counted
+            from the last message by the bot, or by the same person to the bot. None: no limit.
+        only_called: Whether it answers only direct calls, and never follow-ups.
+        remarks: Whether it also answers messages that neither call it nor want anything from it: `ok`, a
+            smile, `orange it is` after it has said which colours there are. A message that answers a question
+            of the bot, says that its answer was wrong, or adds to what it was asked is not a remark.
+        commands: Prefixes of commands for the bot: `("/ask", "!weather")`. Other commands are for other
             programs.
-        everybody: Whether it answers what is for everybody who is there: `hi all`.
-        yield_to_bots: Whether it keeps quiet where another bot is meant and it is not called itself.
-        bot_turns: How many messages of other bots it answers before a person has to speak again. 0: none.
-        burst: Seconds to wait for the rest of what somebody writes in several messages. 0: no wait.
-        daily_cap: How often it speaks in a day (UTC), in all rooms together. None: no limit.
+        everybody: Whether it answers messages for everybody: `hi all`.
+        yield_to_bots: Whether it stays silent if another bot is meant and it is not called itself.
+        bot_turns: How many messages by other bots it answers before a person has to speak again. 0: none.
+        burst: Seconds to wait for the rest when somebody splits a text into several messages. 0: no wait.
+        daily_cap: How often it may speak in a day (UTC), in all rooms together. None: no limit.
 
     >>> Policy(threshold=0.8, burst=1.5).threshold
     0.8
@@ -60,10 +60,10 @@ class Policy:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
-        """The policy that a mapping describes, as JSON or TOML has it.
+        """Make a policy from a mapping, such as one from JSON or TOML.
 
         Raises:
-            ConfigError: A setting is unknown or cannot be; the message names all that is wrong.
+            ConfigError: A setting is unknown or invalid; the message lists all problems.
         """
         known = [field.name for field in fields(cls)]
         unknown = [name for name in settings if name not in known]

@@ -23,13 +23,13 @@ def next_speaker(
     least: float = _LEAST,
     model: Model | None = None,
 ) -> str | None:
-    """Whoever of some participants the last message is for; None if it is for none of them.
+    """Say which participant the last message is for; None if it is for none of them.
 
     Args:
-        messages: What was said, the latest last.
+        messages: The chat, the latest message last.
         participants: The names of those who may speak next.
-        least: How likely they must be meant.
-        model: What answers; None for the model that comes with towhom.
+        least: The least probability that the participant is meant.
+        model: The model to use; None for the one that comes with towhom.
 
     >>> chat = [Message("user", "we need a plan"), Message("planner", "coder: please write the parser")]
     >>> next_speaker(chat, ["planner", "coder", "critic"])
@@ -51,12 +51,12 @@ def next_speaker(
 def selector(
     participants: Iterable[str], *, least: float = _LEAST, model: Model | None = None
 ) -> Callable[[Sequence[Any]], str | None]:
-    """`selector_func` for AutoGen's `SelectorGroupChat`; for None, AutoGen asks its language model.
+    """Make a `selector_func` for AutoGen's `SelectorGroupChat`; if it returns None, AutoGen asks its model.
 
     Args:
         participants: The names of the agents.
-        least: How likely an agent must be meant.
-        model: What answers; None for the model that comes with towhom.
+        least: The least probability that an agent is meant.
+        model: The model to use; None for the one that comes with towhom.
     """
     names = tuple(participants)
 

@@ -11,11 +11,11 @@ from towhom.live import Verdict
 
 @dataclass(frozen=True, slots=True)
 class ReplyTo:
-    """To whom, and to which message, an answer is.
+    """The person and the message that an answer is for.
 
     Args:
-        id: The person's identifier, which is the name where the chat has no others.
-        name: What people call them.
+        id: The person's identifier, or their name if the chat has no identifiers.
+        name: The name that people use.
         message: The identifier of the message, if the platform has one.
     """
 
@@ -26,20 +26,20 @@ class ReplyTo:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict(Verdict):
-    """Whether a bot speaks; true or false as it stands.
+    """Whether a bot speaks; can be used as true or false.
 
     Args:
-        yes: Whether it does.
+        yes: Whether it speaks.
         probability: How likely the message is for the bot.
-        reason: Why it speaks or keeps quiet, for people.
-        everybody: Whether the message is for everybody who is there.
-        room: Where it was said.
-        message: What was heard; of a burst, its last message.
-        called: Whether the bot is called outright.
-        reply_to: Whom to answer; None if there is nobody to answer.
+        reason: Why it speaks or stays silent, in words.
+        everybody: Whether the message is for everybody who is present.
+        room: The room of the message.
+        message: The message; for a burst, the last one.
+        called: Whether the message calls the bot directly.
+        reply_to: Who to answer; None if there is nobody to answer.
         thread: The conversation: the number of the message that started it, counted from 0 in its room.
         burst: All messages that this verdict is about.
-        steps: How it came about, for `explain`.
+        steps: How the verdict was reached, for `explain`.
     """
 
     room: str | None = None
@@ -52,16 +52,16 @@ class GateVerdict(Verdict):
     related: RelatedMessages | None = field(default=None, repr=False, compare=False)
 
     def context(self, max_tokens: int = 1000, *, count: Count = rough_tokens) -> Context:
-        """The messages that matter for an answer, the latest last: the conversation, not the last lines.
+        """The messages that an answer needs, the latest last: the conversation, not the last lines.
 
         Args:
-            max_tokens: How many tokens their lines may have in all.
-            count: Counts the tokens of a line; by default roughly, and rather too many.
+            max_tokens: The largest number of tokens in all lines.
+            count: Counts the tokens of a line; by default, a rough and rather high estimate.
         """
         return Context((), 0) if self.related is None else self.related.context(max_tokens, count)
 
     def explain(self) -> str:
-        """How the verdict came about, a line a step, without what was said."""
+        """Explain how the verdict was reached, one line per step, without quoting messages."""
         verdict = f"{'speaks' if self.yes else 'keeps quiet'}: {self.reason}"
         return "\n".join((*self.steps, verdict))
 

@@ -1,4 +1,4 @@
-"""What a message wants of whoever hears it: an answer, a deed, or nothing.
+"""What a message wants from its reader: an answer, an action, or nothing.
 
 By the word lists of `towhom.hearing.languages`, since people leave out question marks.
 """
@@ -44,7 +44,7 @@ def requests(text: str, language: str | None = None) -> bool:
 
 
 def continues(said: Utterance) -> bool:
-    """Whether a message goes on with a question that was answered: `and for windows`.
+    """Whether a message continues a question that was answered: `and for windows`.
 
     >>> continues(Utterance("ann", "and for windows")), continues(Utterance("ann", "and i like it"))
     (True, False)

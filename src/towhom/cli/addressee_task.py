@@ -34,7 +34,7 @@ def evaluate_addressees(
         results[system] = describe_addressees(follow_logs(follow_model(model), logs))
     found = results[system]
     if not found["messages"]:
-        raise TowhomError(f"{data}: the links say of no message whom it addresses")
+        raise TowhomError(f"{data}: no link says who a message is for")
     short = ("accuracy", "interval", "names_nobody")
     report(
         "addressee", system, results, baselines=BASELINES, short=short, data=data, out=out, as_json=as_json

@@ -65,9 +65,7 @@ def refuse_with_parts(table: Table, shown: Filter, **options: object) -> None:
         "--room, --since, --until, --speaker": shown,
     }
     if given := [name for name, value in options.items() if value]:
-        raise click.UsageError(
-            f"--into has no use for {', '.join(given)}; rows are for everybody to choose from"
-        )
+        raise click.UsageError(f"--into does not use {', '.join(given)}; choose from the rows instead")
 
 
 def run_logs(
@@ -171,4 +169,4 @@ def run_on(
                 layout = Layout(place, settings.output.value)
                 return inputs, run_batch(inputs, layout, settings, pool, replace=force, progress=show)
             except KeyboardInterrupt:
-                raise click.ClickException("interrupted; the same command goes on where it was") from None
+                raise click.ClickException("interrupted; run the same command again to continue") from None

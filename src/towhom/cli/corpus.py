@@ -271,7 +271,7 @@ def disentangle(
                 progress=show,
             )  # fmt: skip
         except KeyboardInterrupt:
-            raise click.ClickException("interrupted; the same command goes on where it was") from None
+            raise click.ClickException("interrupted; run the same command again to continue") from None
     console.print(
         f"{out}: {done.conversations:,} conversations of {done.documents:,} documents, "
         f"{done.messages:,} messages, in {perf_counter() - start:.1f} s", markup=False,

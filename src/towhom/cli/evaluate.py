@@ -97,7 +97,7 @@ def evaluate(
         given = {"--context": context, "--candidates": candidates, "--rule": rule, "--against": against}
         given["--cluster"] = cluster
         if unused := [name for name, value in given.items() if value is not None]:
-            raise click.UsageError(f"the task {task} has no use for {', '.join(unused)}")
+            raise click.UsageError(f"the task {task} does not use {', '.join(unused)}")
     if task == "addressee":
         from towhom.cli.addressee_task import evaluate_addressees
 

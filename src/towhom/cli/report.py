@@ -100,7 +100,9 @@ def report(
     if kind is None and out is None:
         out = Path("report.html")
         if out.exists() and not force:
-            raise TowhomError(f"{out}: is there already; --force replaces it, -o FILE writes another")
+            raise TowhomError(
+                f"{out}: already exists; replace it with --force, or write another file with -o FILE"
+            )
     reading = Reading(strict=strict)
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     found: Iterable[Entry]
@@ -177,5 +179,5 @@ def _zone(name: str | None) -> tzinfo | None:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise TowhomError(
-            f"{name}: no time zone of this name is known; they are called as Europe/Lisbon"
+            f"{name}: no time zone of this name is known; names look like Europe/Lisbon"
         ) from None

@@ -103,7 +103,7 @@ def reproduce(
     try:
         run_all(rows, plan, seeds=seeds, done=partial(_show_run, console))
     except KeyboardInterrupt:
-        raise click.ClickException("interrupted; the same command goes on where it was") from None
+        raise click.ClickException("interrupted; run the same command again to continue") from None
     records = _records_of(plan, console)
     notes = f"{len(records)} runs; settings of the training: {settings}. Each run has its record in records/."
     written = write_report(

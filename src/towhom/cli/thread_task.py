@@ -21,7 +21,7 @@ def evaluate_threads(system: str, data: str, *, as_json: bool, out: Path | None)
     model = None if system in BASELINES else named_model(system, BASELINES)
     logs = linked_logs(data)
     if not any(log.links for log in logs):
-        raise LogError("the links say nothing of any line", file=data)
+        raise LogError("no link is about a line of the logs", file=data)
     follow: dict[str, Follow] = {name: partial(place_by_rule, name) for name in BASELINES}
     if model is not None:
         follow[system] = model.threads

@@ -124,7 +124,7 @@ def train(
         try:
             result = run(config, Corpus(folder), source, out, watch=watch, replace_model=force, device=device)
         except KeyboardInterrupt:
-            raise click.ClickException("interrupted; the same command goes on where it was") from None
+            raise click.ClickException("interrupted; run the same command again to continue") from None
     dev = result["dev"]
     console.print(
         f"{out}: epoch {result['best_epoch']} of {result['epochs']} was best, dev ADR {dev['adr']:.2f}, "
@@ -191,7 +191,9 @@ def _config(
     if isinstance(start, SavedModel):
         kept = [name for name in ("system", "context") if name in given] + ["set"] * bool(parts)
         if kept:
-            raise click.UsageError(f"--{' and --'.join(kept)}: what a model has that is started from, stays")
+            raise click.UsageError(
+                f"--{' and --'.join(kept)}: the model to start from has its own, which stays"
+            )
         given = {**given, "system": start.system, "context": start.context}
         parts = {name: value for name, value in start.settings.items() if name != "dimensions"}
     usual = load_experiment().settings[settings]

@@ -50,7 +50,7 @@ def train_crosstalk(
     """
     check_replaceable(out)
     if out.exists() and not force:
-        raise ConfigError(f"{out}: is there already; --force replaces it")
+        raise ConfigError(f"{out}: already exists; replace it with --force")
     require("torch", extra="train", purpose="training")
     from towhom.training.crosstalk.package import make_model
     from towhom.training.crosstalk.rooms import read_recipe
@@ -82,7 +82,7 @@ def train_crosstalk(
                 progress=progress,
             )  # fmt: skip
         except KeyboardInterrupt:
-            raise click.ClickException("interrupted; the same command goes on where it was") from None
+            raise click.ClickException("interrupted; run the same command again to continue") from None
     for name, found in measured.items():
         links, talks = found["links"], found["conversations"]
         console.print(

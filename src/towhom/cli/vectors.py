@@ -68,7 +68,7 @@ def vectors(
     if not files and not train:
         raise click.UsageError("where from? Give --from FILE, --train, or both")
     if out.exists() and not force:
-        raise VectorsError(f"{out}: is there already; replace it with --force")
+        raise VectorsError(f"{out}: already exists; replace it with --force")
     if out.exists():
         WordVectors.load(out)  # nothing but vectors is ever replaced
     corpus = Corpus(folder)

@@ -34,7 +34,7 @@ def export_parquet(corpus: Corpus, folder: str | Path) -> dict[Path, int]:
     require("pyarrow", extra="export", purpose="writing Parquet files")
     folder = Path(folder)
     if folder.exists():
-        raise CorpusError(f"{folder}: is there already; choose another folder or remove it")
+        raise CorpusError(f"{folder}: already exists; choose another folder or remove it")
     with atomic_folder(folder) as temporary:
         tables = {"messages": _messages(corpus), "samples": _samples(corpus), "words": _words(corpus)}
         if len(corpus.utterances.text) > len(corpus.messages.speaker):

@@ -111,7 +111,7 @@ class Corpus:
             return open_column(path)
         except (OSError, ValueError, EOFError) as error:
             raise CorpusError(
-                f"{path}: the column cannot be read ({error}); build the corpus anew"
+                f"{path}: the column cannot be read ({error}); build the corpus again"
             ) from error
 
     def ranges(self, messages: int) -> Iterator[tuple[int, int]]:

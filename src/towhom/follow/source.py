@@ -131,7 +131,7 @@ def open_source(address: str, options: Options) -> Source:
         known = ", ".join(f"{scheme}://" for scheme in sources())
         raise ConfigError(f"{address}: no stream that can be followed; known are {known}")
     if parts.username is not None or parts.password is not None:
-        raise ConfigError("others can see the command line: no name or password in an address")
+        raise ConfigError("others can see the command line: an address must not contain a name or password")
     target = sources()[parts.scheme]
     return load_class(target, Source, f"the stream {parts.scheme}://").open(parts, options)  # type: ignore[type-abstract]
 

@@ -1,1 +1,1 @@
-"""Hearing: who is there, who is called outright, what the words are. Every task reads what is heard here."""
+"""Hearing: who is present, who is called, and which words are used. Every task reads what is heard here."""

@@ -1,4 +1,4 @@
-"""Who is called outright, and how surely.
+"""Who is called, and how surely.
 
 A call is a name, and what stands around it: `robo: restart it`, `@robo restart it`, `good evening robo`, `is
 it up, robo?`. A name alone is none: `robo keeps crashing` and `ask robo` are about somebody. `names` finds
@@ -52,7 +52,7 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class Calls:
-    """All that a text says outright."""
+    """Everybody whom a text calls or names."""
 
     calls: list[Call] = field(default_factory=list)
     """Everybody who is named, each once, the surest first; those talked about as well."""

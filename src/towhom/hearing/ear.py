@@ -98,7 +98,7 @@ class Ear:
         return utterance
 
     def imagine(self, message: Message) -> Utterance:
-        """What would be heard of a message; nothing is remembered."""
+        """Hear a message without remembering it."""
         speaker = self.people.id_of(message.speaker)
         text = message.text[:LONGEST]
         heard = self._listen(text, speaker, message)
@@ -122,7 +122,7 @@ class Ear:
         return utterance
 
     def rehear(self, utterance: Utterance, text: str, mentions: tuple[str, ...] = ()) -> None:
-        """Hear again what was said, since it was changed, or since somebody is known by now.
+        """Hear a message again, because it was changed or because somebody is known by now.
 
         Args:
             utterance: What was said.
@@ -158,7 +158,7 @@ class Ear:
         ]
 
     def rename(self, old: str, new: str) -> bool:
-        """Somebody is called differently from now on; returns whether that could be."""
+        """Rename somebody; returns whether that was possible."""
         return self.people.rename(old, new)
 
     def state(self) -> dict[str, Any]:

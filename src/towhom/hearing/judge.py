@@ -82,7 +82,7 @@ class _Around:
 
 
 class Judge:
-    """Tells of each name in a text how it is used.
+    """Says how each name in a text is used.
 
     Args:
         plain: The normalized text.

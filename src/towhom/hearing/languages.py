@@ -130,7 +130,7 @@ class Language:
 
 @cache
 def languages() -> dict[str, Language]:
-    """All that there are, by their codes."""
+    """All languages, by their codes."""
     listed = tomllib.loads((files("towhom.hearing") / "languages.toml").read_text("utf-8"))
     return {code: _language(code, lists) for code, lists in listed.items()}
 

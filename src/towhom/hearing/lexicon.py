@@ -23,7 +23,7 @@ FUNCTION_WORD = 0.25
 
 
 class Lexicon:
-    """What a model makes of words.
+    """The vocabulary of a model, and the weights of its words.
 
     Args:
         vocabulary: All words that it knows, the most frequent first.

@@ -1,4 +1,4 @@
-"""Who is there: identifiers and names, aliases, renames, bots, and those introduced who have not spoken.
+"""Who is present: identifiers and names, aliases, renames, bots, and people who were introduced.
 
 Memory is bounded: of those who speak, the ones who have been silent longest are forgotten.
 """
@@ -61,7 +61,7 @@ class Person:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that they are called."""
+        """All of their names."""
         return tuple(dict.fromkeys((self.name, *self.aliases, *self.keys)))
 
 
@@ -128,7 +128,7 @@ class People:
         bot: bool = False,
         here: bool = True,
     ) -> Person:
-        """Make somebody known who may not have spoken, by all their names.
+        """Register somebody who may not have spoken, with all of their names.
 
         Args:
             id: Their name, or their identifier on the platform.
@@ -168,7 +168,7 @@ class People:
         return person
 
     def rename(self, old: str, new: str) -> bool:
-        """Somebody is called and speaks differently from now on; returns whether that could be."""
+        """Rename somebody; returns whether that was possible."""
         person = self._people.get(self._ids.get(old, old)) or self.find(old)
         if person is None or old == new or not visible_name(new):
             return False
@@ -185,11 +185,11 @@ class People:
         return self._ids.get(key, key)
 
     def get(self, id: str) -> Person | None:
-        """Whoever has an identifier."""
+        """The person with an identifier."""
         return self._people.get(self._ids.get(id, id))
 
     def name_of(self, id: str) -> str:
-        """What people call whoever has an identifier."""
+        """The name that people use for an identifier."""
         person = self._people.get(id) or self.get(id)
         return shown_name(id) if person is None else person.name
 

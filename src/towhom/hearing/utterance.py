@@ -91,19 +91,19 @@ class Utterance:
         self.hear_calls(self.calls)
 
     def hear_calls(self, calls: tuple[Call, ...]) -> None:
-        """These are named in it, and nobody else."""
+        """Set who is named in the message."""
         self.calls = calls
         self.addressees = tuple(call.who for call in calls if call.sure >= CALLED)
         self.mentions = tuple(call.who for call in calls if call.sure < CALLED)
 
     @property
     def addressee(self) -> str | None:
-        """Who is called most surely, if anybody."""
+        """The person who is called most surely, if anybody."""
         return self.addressees[0] if self.addressees else None
 
     @property
     def command(self) -> bool:
-        """Whether it looks like one for a bot."""
+        """Whether the message looks like a command for a bot."""
         return self.text.startswith("!")
 
     def state(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Utterance:
             raise ValueError("pieces and their weights differ")
         kind = Kind(state["kind"])
         if kind not in SPOKEN:
-            raise ValueError(f"nobody says a {kind.value}")
+            raise ValueError(f"nobody writes a {kind.value}")
         everybody, stranger, asks, gone = (
             flag_of(state[name]) for name in ("everybody", "stranger", "asks", "gone")
         )

@@ -125,7 +125,7 @@ def words(text: str) -> list[str]:
 
 
 def asks(text: str) -> bool:
-    """Whether a text asks: it has a question mark of any script, or ends as questions do.
+    """Whether a text is a question: it has a question mark of any script, or ends as questions do.
 
     A question mark within a link is none.
 

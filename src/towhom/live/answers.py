@@ -19,7 +19,7 @@ class How(StrEnum):
 
 
 class Audience(StrEnum):
-    """For how many people a message is."""
+    """Whether a message is for somebody, everybody, or nobody in particular."""
 
     SOMEBODY = "somebody"
     """For one person, or several who are called."""
@@ -36,10 +36,10 @@ class Addressee:
     """Somebody who may be meant.
 
     Args:
-        name: What people call them; None for nobody in particular.
-        probability: How likely they are meant. Several people may be meant at once, so those of a message
-            need not add up to 1.
-        id: Their identifier, which is the name where the chat has no others; None for nobody in particular.
+        name: The name that people use; None for nobody in particular.
+        probability: How likely they are meant. Several people may be meant at once, so the probabilities of
+            a message need not add up to 1.
+        id: Their identifier, or their name if the chat has no identifiers; None for nobody in particular.
     """
 
     name: str | None
@@ -52,12 +52,12 @@ class Observation:
     """Who a message is for.
 
     Args:
-        message: What was observed, with the name cut from its text if there was one in front.
-        addressees: Everybody who may be meant and nobody in particular, the likeliest first.
-        how: Whether the message says it outright.
-        reason: Why the first is first, for people.
+        message: The message that was observed, without a name in front of its text.
+        addressees: Everybody who may be meant, and nobody in particular, the likeliest first.
+        how: Whether the message names its addressee.
+        reason: Why the first addressee is the likeliest, in words.
         audience: Whether it is for somebody, everybody, or nobody in particular.
-        placed: What it answers, and its conversation.
+        placed: What the message answers, and its conversation.
     """
 
     message: Message
@@ -69,12 +69,12 @@ class Observation:
 
     @property
     def addressee(self) -> str | None:
-        """The likeliest; None for nobody in particular."""
+        """The likeliest addressee; None for nobody in particular."""
         return self.addressees[0].name
 
     @property
     def probability(self) -> float:
-        """How likely that is."""
+        """How likely this addressee is."""
         return self.addressees[0].probability
 
 
@@ -83,11 +83,11 @@ class Selection:
     """A response, and to whom.
 
     Args:
-        addressee: To whom; None if nobody else is there.
+        addressee: Who the response is for; None if nobody else is present.
         response: One of the candidates, as it was given.
-        candidate: Which of them, from 0 on.
-        probability: How likely the pair is the right one, if one of the candidates is; those of all pairs
-            add up to 1.
+        candidate: The number of the candidate, counted from 0.
+        probability: How likely this pair is the right one, if one of the candidates is; the probabilities of
+            all pairs add up to 1.
         id: The addressee's identifier, which is the name where the chat has no others.
     """
 
@@ -100,13 +100,14 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the last message is for somebody; true or false as it stands.
+    """Whether the last message is for somebody; can be used as true or false.
 
     Args:
         yes: Whether it is.
-        probability: How likely.
-        reason: Why, for people.
-        everybody: Whether it is for everybody who is there. That alone does not make it true.
+        probability: How likely that is.
+        reason: The reason, in words.
+        everybody: Whether the message is for everybody who is present. This alone does not make the verdict
+            true.
 
     >>> verdict = Verdict(True, 0.91, "ada names bob")
     >>> "answer" if verdict else "keep quiet"

@@ -145,9 +145,9 @@ def build_bank(
         LogError: A log cannot be read.
     """
     if folder.exists() and not replace_old:
-        raise BankError(f"{folder}: is there already; add to it with `towhom bank add`, or give --force")
+        raise BankError(f"{folder}: already exists; add to it with `towhom bank add`, or give --force")
     if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise BankError(f"{folder}: is no response bank, and is not replaced by one")
+        raise BankError(f"{folder}: is not a response bank, and will not be replaced by one")
     if link is not None:
         check_link(link)
     loaded, report = load_live(model), Report() if report is None else report
@@ -648,4 +648,4 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
     try:
         return regex.compile(pattern, regex.IGNORECASE)
     except regex.error as error:
-        raise BankError(f"{pattern}: is no regular expression ({error})") from error
+        raise BankError(f"{pattern}: is not a regular expression ({error})") from error

@@ -63,7 +63,7 @@ def disentangle(
         CorpusError: The file is there, or parts of another run are, or parts of which nobody knows.
     """
     if out.exists() and not replace:
-        raise CorpusError(f"{out}: is there already; --force replaces it")
+        raise CorpusError(f"{out}: already exists; replace it with --force")
     parts = out.with_name(f"{out.name}.parts")
     wanted = {
         "corpus": corpus.manifest["hash"],

@@ -29,10 +29,10 @@ Answer = TypeVar("Answer")
 
 
 class Model:
-    """What `towhom.load` returns. It does not change, and can be shared by any number of threads.
+    """A loaded model. It does not change, and any number of threads can share it.
 
     Args:
-        saved: What a model folder holds.
+        saved: The contents of a model folder.
     """
 
     def __init__(self, saved: SavedCrosstalk) -> None:
@@ -51,7 +51,7 @@ class Model:
         return head_of(self.saved.weights, self.fingerprint)
 
     def session(self, state: Any = None) -> Session:
-        """A new channel, or one that goes on where the `state` of a session was."""
+        """Start a new channel, or continue from the `state` of a session."""
         session = Session(self)
         if state is not None:
             session.resume(state)
@@ -64,7 +64,7 @@ class Model:
         at_once: int = CHUNK,
         prepare: Callable[[Session], object] = lambda session: None,
     ) -> Iterator[Observation]:
-        """Messages with whom they are for, in order; any number, in bounded memory.
+        """Say who each of any number of messages is for, in order and in bounded memory.
 
         Args:
             messages: Of one channel or several; each channel is a session of its own.
@@ -80,12 +80,12 @@ class Model:
         return _follow(start, Session.following, messages, at_once)
 
     def threads(self, messages: Iterable[Message], *, at_once: int = CHUNK) -> Iterator[Placed]:
-        """Messages with what they answer and their conversation, in order; any number, in bounded memory.
+        """Say what each of any number of messages answers, in order and in bounded memory.
 
         Args:
             messages: Of one channel or several.
-            at_once: How many are waited for before any is answered: 1 to follow a chat as it runs, more to be
-                fast. The answers are the same, and those of `Session.observe`.
+            at_once: How many messages to collect before they are answered: 1 to follow a chat as it runs,
+                more to be fast. The answers are always those of `Session.observe`.
         """
 
         def take(channel: Channel, lines: list[Message]) -> Following[Placed]:

@@ -66,15 +66,15 @@ _READ_OF = 325_755
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Something to say, to whom, and where it comes from.
+    """A response from a bank, its addressee, and its source.
 
     Args:
-        addressee: Whom it is for.
-        response: What to say, with names in the place of slots.
-        probability: How likely it is of use, as 100 such responses were judged.
+        addressee: Who the response is for.
+        response: The text, with names filled in.
+        probability: How likely it is useful, by the judgement of 100 such responses.
         answers: The text of the message that it would answer.
-        source: What the bank knows of it: what it answered there, and where.
-        id: The addressee's identifier, which is the name where the chat has no others.
+        source: The entry in the bank: what it answered, and where.
+        id: The addressee's identifier, or their name if the chat has no identifiers.
     """
 
     addressee: str | None

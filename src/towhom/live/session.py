@@ -42,13 +42,13 @@ _UNREADABLE = (
 
 
 class Session:
-    """What has been said in one channel, as far as a model needs it: the last messages, and who there is.
+    """One channel, as a model follows it: the last messages, and the people.
 
     Memory is bounded however long the channel lives. Sessions of one model may run in many threads; calls
     on one session wait for each other.
 
     Args:
-        model: What answers.
+        model: The model to use.
     """
 
     def __init__(self, model: Model) -> None:
@@ -64,13 +64,13 @@ class Session:
 
     @property
     def history(self) -> list[Message]:
-        """The messages that are remembered, the latest last, with names, and whom each is most likely for."""
+        """The remembered messages, the latest last, with names and the likeliest addressee of each."""
         with self._lock:
             return [self.message_of(turn) for turn in self._channel.turns if not turn.utterance.gone]
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The messages that are remembered, as they were heard and placed, the latest last."""
+        """The remembered messages with everything that the model needs, the latest last."""
         with self._lock:
             return tuple(self._channel.turns)
 
@@ -83,7 +83,7 @@ class Session:
             return next((turn for turn in reversed(self._channel.turns) if turn.line == line), None)
 
     def observation_of(self, turn: Turn) -> Observation:
-        """What `observe` said of a message that is remembered; a long text may be shortened."""
+        """What `observe` returned for a remembered message; a long text may be shortened."""
         said = turn.utterance
         message = Message(said.speaker, said.text, said.addressee, id=said.id, reply_to=said.reply_to)
         placed = Placed(message, turn.line, (turn.answers,), turn.thread, turn.likely)
@@ -91,7 +91,7 @@ class Session:
             return self._judged(message, turn, placed)
 
     def message_of(self, turn: Turn) -> Message:
-        """A message as it is remembered, with names."""
+        """A remembered message, with names."""
         said, to = turn.utterance, turn.addressee
         time = None if said.time is None else datetime.fromtimestamp(said.time, UTC)
         return Message(
@@ -100,7 +100,7 @@ class Session:
         )  # fmt: skip
 
     def remembers(self, id: str) -> bool:
-        """Whether the message of an identifier has been observed, and was not taken back."""
+        """Whether the message with this identifier has been observed and was not deleted."""
         with self._lock:
             return self._channel.turn(id) is not None
 
@@ -112,58 +112,59 @@ class Session:
         bot: bool = False,
         here: bool = True,
     ) -> None:
-        """Make somebody known who may not have spoken yet: a bot, with all the names that it listens to.
+        """Register somebody who may not have spoken yet, such as a bot with all of its names.
 
         Args:
             id: Their name, or their identifier on the platform.
-            aliases: What else they are called.
-            name: What people see, if `id` is an identifier.
-            bot: Whether they are a program.
-            here: Whether they are known to be in the room. What the only other one there says is for them.
+            aliases: Their other names.
+            name: The name that people see, if `id` is an identifier.
+            bot: Whether they are a bot.
+            here: Whether they are known to be in the room. If only two people are, what one says is for the
+                other.
         """
         with self._lock:
             self.people.introduce(str(id), name=name, aliases=aliases, bot=bot, here=here)
 
     def leave(self, id: str | int) -> None:
-        """Somebody is not in the room any more; what they have said is remembered."""
+        """Somebody has left the room; their messages are still remembered."""
         with self._lock:
             self.people.leave(str(id))
 
     def observe(self, message: Message) -> Observation:
-        """Take the next message; says who it is for, and what it answers.
+        """Take the next message, and say who it is for and what it answers.
 
-        `Kind.RENAME`, `Kind.EDIT` and `Kind.DELETE` change what is known. Other lines that are no message
-        (somebody joins) change nothing, and are for nobody.
+        `Kind.RENAME`, `Kind.EDIT` and `Kind.DELETE` change what the session remembers. Other lines that are
+        not messages, such as joins, change nothing and are for nobody.
         """
         return self.observe_all([message])[0]
 
     def observe_all(self, messages: Sequence[Message]) -> list[Observation]:
-        """Take the next messages, each as if the later ones were not there: `observe`, only faster."""
+        """Take the next messages, each without looking at later ones: the same as `observe`, but faster."""
         with self._lock:
             return follow_together([self.following(messages)])[0]
 
     def following(self, messages: Sequence[Message]) -> Following[Observation]:
-        """`observe_all` for who follows several sessions at a time, each in one thread."""
+        """`observe_all` for following several sessions at the same time, each in one thread."""
         observations: list[Observation] = []
         for start in range(0, len(messages), CHUNK):
             observations += yield from self._channel.follow(messages[start : start + CHUNK], self._observed)
         return observations
 
     def rank_addressees(self, speaker: str, text: str) -> tuple[Addressee, ...]:
-        """Whom it would be for if somebody said it now, the likeliest first. Nothing is remembered."""
+        """Say who a message would be for, the likeliest first. It is not remembered."""
         with self._lock, one_thread():
             return self._ranked(self._channel.imagine(Message(self._id(speaker), text)))
 
     def is_for(
         self, name: str | int, *, threshold: float = 0.5, observation: Observation | None = None
     ) -> Verdict:
-        """Whether a message is for somebody. Several people may be meant at once.
+        """Say whether a message is for somebody. Several people may be meant at once.
 
         Args:
-            name: Who, by a name or an identifier; introduced, if they may not have spoken.
-            threshold: How likely it must be. Probabilities are calibrated: of the messages for which this
-                says 0.8, about eight in ten are.
-            observation: What `observe` said of the message; None for the last one.
+            name: Their name or identifier. Introduce them first if they may not have spoken.
+            threshold: The least probability. Probabilities are calibrated: of the messages with 0.8, about
+                eight in ten are for this person.
+            observation: What `observe` returned for the message; None for the last one.
         """
         with self._lock:
             last = self._last if observation is None else observation
@@ -180,7 +181,7 @@ class Session:
             return Verdict(probability >= threshold, probability, self._reason(id, last), everybody)
 
     def select(self, responder: str, candidates: Sequence[str]) -> list[Selection]:
-        """All pairs of addressee and response, the likeliest first.
+        """Rank all pairs of addressee and response, the likeliest first.
 
         Args:
             responder: Who speaks next.
@@ -201,24 +202,25 @@ class Session:
         return [Selection(names[to], candidates[draft], draft, likely, to) for draft, to, likely in pairs]
 
     def fit(self, responder: str, candidates: Sequence[str], turns: Collection[Turn]) -> list[Fit]:
-        """How well each of some candidates would answer one of some messages.
+        """Say how well each candidate would answer one of some messages.
 
         Args:
             responder: Who speaks next.
             candidates: What they may say. One that calls somebody answers none but theirs.
-            turns: Of those that are remembered; at least one.
+            turns: Remembered messages; at least one.
         """
         with self._lock, one_thread():
             return fit(self._channel, self._id(responder), candidates, turns)
 
     def respond(self, responder: str, bank: Bank, k: int = 5, *, least: float = LEAST) -> list[Proposal]:
-        """What somebody could say next of what others have said before, the best first.
+        """Find earlier messages of others that somebody could say next, the best first.
 
         Args:
             responder: Who speaks next.
-            bank: What to say, and where it comes from.
-            k: How many at most.
-            least: How likely one must be of use to be proposed. Where none is, the list is empty.
+            bank: The response bank to search.
+            k: The largest number of responses.
+            least: The least probability that a response is useful. If no response reaches it, the list is
+                empty.
 
         Raises:
             BankError: The bank was built with another model, or is damaged.
@@ -228,26 +230,26 @@ class Session:
             return propose(self._channel, self.model, id, bank, k, least=least)
 
     def closest_names(self, name: str) -> list[str]:
-        """Names of the channel that are like a given one, for error messages."""
+        """Names in the channel that are similar to this one, for error messages."""
         with self._lock:
             known = {name.lower(): name for person in self.people for name in person.names}
         return [known[each] for each in get_close_matches(name.lower(), known, n=3, cutoff=0.5)]
 
     def state(self) -> dict[str, Any]:
-        """What the session knows, as JSON can hold it: the last messages, and the names."""
+        """The state of the session as a JSON value: the last messages, and the names."""
         with self._lock:
             return self._state()
 
     def save(self, path: str | Path) -> None:
-        """Write what the session knows to a small file."""
+        """Write the state of the session to a small file."""
         with atomic_file(Path(path), "w") as file:
             json.dump(self.state(), file)
 
     def restore(self, path: str | Path) -> None:
-        """Go on where `save` was; what the session knew is replaced.
+        """Continue from a file that `save` wrote; the session's own state is replaced.
 
         Raises:
-            SessionError: The file is not what `save` writes.
+            SessionError: The file was not written by `save`.
         """
         path = Path(path)
         try:
@@ -260,10 +262,10 @@ class Session:
             raise SessionError(f"{path}: {error}") from error
 
     def resume(self, state: Any) -> None:
-        """Go on where `state` was; what the session knew is replaced.
+        """Continue from a `state`; the session's own state is replaced.
 
         Raises:
-            SessionError: It is not what `state` gave.
+            SessionError: The value does not come from `state`.
         """
         if not isinstance(state, dict) or state.get("format") != FORMAT:
             raise SessionError("this is not the state of a session")

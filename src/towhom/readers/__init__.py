@@ -312,8 +312,8 @@ def locate(*paths: str | Path, format: str | None = None, report: Report | None 
 
     Args:
         paths: Files, folders, zip archives, or "-" for standard input.
-        format: A name from `readers()`; found by looking at the file if None.
-        report: Counts what was read, what was left out and why; strict if it is.
+        format: A name from `readers()`; None to recognize it from the file.
+        report: Counts what was read, and what was left out and why; may stop at the first problem.
     """
     report = Report() if report is None else report
     logs = [find_logs(path, format=format, report=report) for path in paths]
@@ -367,15 +367,15 @@ def read_conversations(
     follow_renames: bool = False,
     days: bool = False,
 ) -> Iterator[Conversation]:
-    """The conversations of a log, a room each, with their addressees.
+    """Read the conversations of a log, one per room, with addressees.
 
     Args:
         path: A file, a folder, a zip archive, or "-" for standard input.
-        format: A name from `readers()`; found by looking at the file if None.
-        report: Counts what was read, what was left out and why; strict if it is.
-        kinds: Which lines to keep.
-        ignore_case: Whether names in front of a text count in any case.
-        follow_renames: Whether a speaker who changes their name stays one speaker.
+        format: A name from `readers()`; None to recognize it from the file.
+        report: Counts what was read, and what was left out and why; may stop at the first problem.
+        kinds: Kinds of lines to return.
+        ignore_case: Whether names in front of a text also count in another case.
+        follow_renames: Whether people who change their names stay the same speaker.
         days: Whether each day of a room is a conversation of its own, as in the paper's protocol.
     """
     report = Report() if report is None else report

@@ -34,17 +34,17 @@ CONNECTORS = {
 
 
 def connectors() -> dict[str, str]:
-    """Schemes of addresses, and the connector of each as `module:Class`; other packages may add theirs."""
+    """Schemes of addresses with their connectors as `module:Class`, including those of other packages."""
     return {**registered(GROUP), **CONNECTORS}
 
 
 def connector_for(scheme: str) -> type[Connector]:
-    """The connector for a scheme.
+    """Find the connector for a scheme.
 
     Raises:
         RoomError: There is none.
-        MissingExtraError: What it needs is not installed.
-        PluginError: That of another package cannot be loaded, or is no connector.
+        MissingExtraError: A package that it needs is not installed.
+        PluginError: The connector of another package cannot be loaded, or is not a connector.
     """
     known = connectors()
     if scheme not in known:
@@ -59,17 +59,18 @@ def connect(
     state: str | Path | None = None,
     write: bool = False,
 ) -> Connector:
-    """Prepare a connector. It connects when its context is entered.
+    """Make a connector. It connects when its context is entered.
 
     Args:
-        address: Which server, account and rooms.
+        address: The server, account and rooms.
         secrets: Passwords and tokens by name, instead of those of the environment: `TOWHOM_IRC_PASSWORD` is
             the `password` of irc://, `TOWHOM_MATRIX_TOKEN_FILE` a file with the `token` of matrix://.
-        state: A file that keeps how far was read, so that a restart misses nothing; None begins from now on.
+        state: A file for the last position that was read, so that a restart misses nothing; None to start
+            with new messages.
         write: Whether it may send.
 
     Raises:
-        RoomError: The address is none, or there is no connector for it.
+        RoomError: It is not an address, or there is no connector for it.
     """
     from towhom.rooms.secrets import secrets_for
 

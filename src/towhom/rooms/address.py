@@ -23,12 +23,12 @@ class Address:
     """A server, an account there, and rooms. It holds no secrets.
 
     Args:
-        scheme: What sort of server it is.
-        host: Its name; empty where a service has only one.
+        scheme: The kind of server.
+        host: The name of the server; empty if the service has only one.
         user: The account, or the nick.
-        port: Where it listens, if not where such servers usually do.
-        rooms: Which rooms; none for all in which the account is.
-        options: What else the address says, behind the question mark.
+        port: The port, if it is not the usual one.
+        rooms: The rooms; none for all that the account has joined.
+        options: The options behind the question mark.
     """
 
     scheme: str
@@ -43,7 +43,7 @@ class Address:
         """Read an address.
 
         Raises:
-            RoomError: It is none, or has a password in it. The sentence does not quote it.
+            RoomError: It is not an address, or contains a password. The message does not quote it.
 
         >>> Address.parse("irc://robo@irc.example.org:6667/#help,#dev?history=no")
         ... # doctest: +NORMALIZE_WHITESPACE
@@ -80,10 +80,10 @@ class Address:
         return f"{self.scheme}://{host}" + ("" if self.port is None else f":{self.port}")
 
     def allow(self, *options: str) -> None:
-        """Refuse options that mean nothing.
+        """Refuse all other options.
 
         Raises:
-            RoomError: There is another one.
+            RoomError: The address has an unknown option.
         """
         for name in self.options:
             if name not in options:

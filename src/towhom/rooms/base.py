@@ -38,15 +38,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 120.0
 class Connector(ABC):
     """Rooms of a chat server: an asynchronous context manager, and an iterator of events.
 
-    An event counts as dealt with when the next one is asked for; only then is it written down that it was
-    heard. So whoever is killed in between hears it again, and nothing is lost. What a connector sends comes
-    back as an event, as what others say does.
+    An event counts as processed when the next one is requested; only then is the position saved. So a
+    program that is killed in between gets the event again, and nothing is lost. Messages that a connector
+    sends come back as events, like those of others.
 
     Args:
-        address: Which server, account and rooms.
+        address: The server, account and rooms.
         secrets: Passwords and tokens, by the names in `secrets`. They are never shown.
-        state: A file that keeps how far was read; None begins from now on, every time.
-        write: Whether it may send. Connectors only listen unless they are told otherwise.
+        state: A file for the last position that was read; None to start with new messages every time.
+        write: Whether it may send. By default, connectors only listen.
     """
 
     title: ClassVar[str]
@@ -126,13 +126,14 @@ class Connector(ABC):
     async def send(
         self, room: str, text: str, reply_to: str | None = None, *, key: str | None = None
     ) -> str | None:
-        """Say something; returns the platform's identifier of the message, if it has one.
+        """Send a message; returns the platform's identifier of the message, if it has one.
 
         Args:
-            room: Where: the `channel` of events.
-            text: What.
+            room: The room: the `channel` of events.
+            text: The text.
             reply_to: The identifier of the message that this one answers.
-            key: Sent again with the same key, after a crash, say, it is said once, where the server can.
+            key: If the message is sent again with the same key, for example after a crash, it appears only
+                once, as far as the server supports this.
 
         Raises:
             RoomError: The connector only listens, or the server refuses.
@@ -153,10 +154,10 @@ class Connector(ABC):
         return identifier
 
     async def close(self, *, heard: bool = True) -> None:
-        """Leave; what was dealt with is written down.
+        """Leave, and save the position.
 
         Args:
-            heard: Whether the event that was given last has been dealt with.
+            heard: Whether the last event has been processed.
         """
         if self._closed:
             return
@@ -178,22 +179,22 @@ class Connector(ABC):
                 logging.getLogger(name).removeFilter(self._hiding)
 
     def label(self, room: str) -> str:
-        """A name of a room that no room of another server has."""
+        """A name of a room that is unique among all servers."""
         return room
 
     # -- for those who write one
 
     @abstractmethod
     async def start(self) -> None:
-        """Connect, and enter the rooms; events are given to `put` from now on.
+        """Connect and join the rooms; from now on, events go to `put`.
 
         Raises:
-            RoomError: It cannot be done: no such server, a wrong password.
+            RoomError: This fails, for example because of a wrong password.
         """
 
     @abstractmethod
     async def stop(self) -> None:
-        """Leave. Also called if `start` has failed half-way."""
+        """Leave. Also called if `start` fails half-way."""
 
     @abstractmethod
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
@@ -201,20 +202,20 @@ class Connector(ABC):
 
     @property
     def position(self) -> dict[str, Any]:
-        """How far was read, as JSON can hold it: what the last run left."""
+        """The position that the last run saved, as a JSON value."""
         return self._position.value
 
     def begin(self, room: str, value: dict[str, Any]) -> None:
-        """Where a room is read from, if that is not known."""
+        """Set the position of a room if it is not known."""
         for position in (self.position, self.reached):
             position.setdefault("rooms", {}).setdefault(room, deepcopy(value))
 
     def put(self, event: Event, advance: Advance | None = None) -> None:
-        """An event has happened.
+        """Pass on an event.
 
         Args:
-            event: What.
-            advance: Changes the position when the event has been dealt with.
+            event: The event.
+            advance: Changes the position once the event has been processed.
         """
         if len(self._events) >= _WAITING:
             if len(self._events) == _WAITING:
@@ -226,7 +227,7 @@ class Connector(ABC):
         self._there.set()
 
     async def put_all(self, events: Iterable[tuple[Event, Advance | None]], *, most: int = 1000) -> None:
-        """Events have happened, at a server that can be told to wait: at most `most` are kept waiting."""
+        """Pass on events of a server that can be made to wait: at most `most` events are queued."""
         for event, advance in events:
             while len(self._events) >= most:
                 self._room_for_more.clear()
@@ -234,7 +235,7 @@ class Connector(ABC):
             self.put(event, advance)
 
     def fail(self, error: BaseException) -> None:
-        """The connector cannot go on: whoever asks for the next event is told, after those that wait.
+        """Stop with an error, which is raised after the events that are already queued.
 
         While it starts, whoever waits for `_ready` is told.
         """
@@ -260,7 +261,7 @@ class Connector(ABC):
         return self._secrets.get(name)
 
     def hide(self, text: object) -> str:
-        """A text of a library, or the name of an error without one, without secrets that may stand in it."""
+        """The text of an error, or its name if it has no text, without secrets that it may contain."""
         return hide(str(text) or type(text).__name__, self._secrets.values())
 
     async def _heard(self) -> None:

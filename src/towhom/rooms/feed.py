@@ -32,7 +32,7 @@ class Feed:
             raise RoomError(str(error)) from error
         self.server = self._client.address
         if token and self._client.in_the_open:
-            raise RoomError(f"the token for {self.server} would be sent for all to read; use https://")
+            raise RoomError(f"the token for {self.server} would be sent unencrypted; use https://")
         self._asking = asyncio.Lock()
         self._people: dict[str, dict[str, JSON]] = {}
         self._told: dict[str, list[JSON]] = {}
@@ -105,7 +105,7 @@ class Feed:
     def _refuse(self, reply: Reply) -> None:
         if reply.status in (401, 421) or reply.code in ("unauthorized", "wrong-host"):
             raise RoomError(
-                f"{self.server}: it wants another token; set TOWHOM_SERVE_TOKEN or --server-token-file"
+                f"{self.server}: it needs another token; set TOWHOM_SERVE_TOKEN or --server-token-file"
             )
 
 

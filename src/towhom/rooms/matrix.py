@@ -239,7 +239,7 @@ class Matrix(Connector):
             return response
         if response.status_code in _FATAL:
             raise RoomError(
-                f"{self.address.server}: the server lets us in no more: {self.hide(response.message)}"
+                f"{self.address.server}: the server no longer lets us in: {self.hide(response.message)}"
             )
         raise OSError(f"the server has a problem: {self.hide(response.message)}")
 

@@ -52,7 +52,7 @@ class Position:
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             self.close()
             raise RoomError(
-                f"{self.path}: this is not the state of a connector; remove it to begin from now on"
+                f"{self.path}: this is not the state of a connector; remove it to start with new messages"
             ) from error
 
     def content(self) -> str:

@@ -29,7 +29,7 @@ def back_up(folder: Path, copy: Path) -> int:
     if not source.is_file():
         raise ConfigError(f"data: there are no channels in {folder}; name the folder that the server uses")
     if copy.exists():
-        raise ConfigError(f"{copy}: this is there already; give the copy another name")
+        raise ConfigError(f"{copy}: this file already exists; give the copy another name")
     try:
         with tempfile.TemporaryDirectory(prefix=f".{copy.name}.", dir=copy.parent) as beside:
             made = Path(beside) / FILE

@@ -76,7 +76,7 @@ def back_up_database(address: str, copied: Path) -> int:
         ConfigError: The database cannot be read, or the copy cannot be written.
     """
     if copied.exists():
-        raise ConfigError(f"{copied}: this is there already; give the copy another name")
+        raise ConfigError(f"{copied}: this file already exists; give the copy another name")
     try:
         with tempfile.TemporaryDirectory(prefix=f".{copied.name}.", dir=copied.parent) as beside:
             counts = copy(address, beside, running=True)

@@ -217,7 +217,7 @@ class Database:
             version = 0 if row is None else int(row[0])
             if version > VERSION:
                 reason = f"the tables have format version {version}, expected {VERSION}"
-                raise ConfigError(f"{self._source}: {reason}; use the towhom that made them")
+                raise ConfigError(f"{self._source}: {reason}; use the version of towhom that made them")
             if version == VERSION:
                 return
             if version > 1:

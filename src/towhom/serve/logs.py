@@ -117,7 +117,7 @@ class LogAnswers:
                 told = monotonic() if late else told
                 yield [_line("progress", read=total, done=0, of=None, seconds_left=None)] if late else []
         if not any(room.messages for room in self._rooms.values()):
-            raise UnreadableLogError("No message was found in it; see whether it is a chat log.")
+            raise UnreadableLogError("No message was found in it; check that it is a chat log.")
 
     def _answer(self, total: int) -> Iterator[Lines]:
         done, start = 0, monotonic()

@@ -170,14 +170,14 @@ class Settings:
                 raise ConfigError(f"token_file: {self.token_file} cannot be read ({error})") from error
             found += [line.strip() for line in lines if line.strip()]
             if not found:
-                raise ConfigError(f"token_file: {self.token_file} holds no token; write one a line")
+                raise ConfigError(f"token_file: {self.token_file} holds no token; write one per line")
         if any(len(token) < _SHORTEST_TOKEN or not token.isascii() for token in found):
             raise ConfigError(
                 f"a token has to have {_SHORTEST_TOKEN} ASCII characters or more; make a longer one"
             )
         if not found and not self.loopback:
             raise ConfigError(
-                f"host: others can reach {self.host}, so that requests have to bear a token; "
+                f"host: others can reach {self.host}, so requests need a token; "
                 f"set token_file or {PREFIX}TOKEN, or listen on 127.0.0.1"
             )
         return tuple(found)

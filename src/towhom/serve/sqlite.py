@@ -107,7 +107,7 @@ class SqliteStorage:
                 self._reader = opened.enter_context(closing(_connected(folder / FILE)))
                 self._opened = opened.pop_all()
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError(f"data: {folder} cannot be used to keep channels ({error})") from error
+            raise ConfigError(f"data: {folder} cannot be used to store channels ({error})") from error
         finally:
             os.umask(mask)
 
@@ -422,7 +422,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, full: bool) -> None:
         version += 1
     if version not in (0, VERSION):
         reason = f"the channels in it have format version {version}, expected {VERSION}"
-        raise ConfigError(f"data: {reason}; use the towhom that wrote them")
+        raise ConfigError(f"data: {reason}; use the version of towhom that wrote them")
     check_whole(connection, path)
     # So that the file for what is new is there.
     connection.execute("INSERT OR REPLACE INTO checks VALUES (0, ?)", (time(),))

@@ -1,4 +1,4 @@
-"""What every connector must pass: a subclass says how to reach a server, and gets the tests."""
+"""The tests of connectors: a subclass says how to reach a server and inherits them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 async def next_message(connector: Connector, wanted: Callable[[Message], bool] = lambda _: True) -> Message:
-    """The next message that is wanted; what comes before it counts as dealt with."""
+    """The next message that is wanted; earlier events count as processed."""
 
     async def search() -> Message:
         async for event in connector:
@@ -30,7 +30,7 @@ async def next_message(connector: Connector, wanted: Callable[[Message], bool] =
 
 
 async def texts_until(connector: Connector, last: str) -> list[str]:
-    """What is said until somebody says `last`, that included."""
+    """All messages up to and including `last`."""
     texts: list[str] = []
     while not texts or texts[-1] != last:
         texts.append((await next_message(connector)).text)
@@ -38,7 +38,7 @@ async def texts_until(connector: Connector, last: str) -> list[str]:
 
 
 async def events_until(connector: Connector, last: Callable[[Event], bool]) -> list[Event]:
-    """What happens until something does, that included."""
+    """All events up to and including one that is wanted."""
 
     async def search() -> list[Event]:
         events = []
@@ -72,7 +72,7 @@ class ConnectorContract:
         raise NotImplementedError
 
     def run(self, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Run a test in an event loop of its own, and see that nothing is left running in it."""
+        """Run a test in an event loop of its own, and check that nothing keeps running in it."""
 
         async def checked() -> Result:
             result = await work()
@@ -120,7 +120,7 @@ class ConnectorContract:
             self.run(work)
 
     def test_people_are_known_before_they_speak(self) -> None:
-        """Whoever is in the room is announced, the connector's own account included."""
+        """Everybody in the room is announced, including the connector's own account."""
 
         async def work() -> None:
             await self.say("I am here")
@@ -162,7 +162,7 @@ class ConnectorContract:
         self.run(work)
 
     def test_a_key_is_said_once(self, tmp_path: Path) -> None:
-        """Sent again with the same key, also by the next run, it is said once."""
+        """A message that is sent twice with the same key, even by the next run, appears once."""
 
         async def work() -> None:
             state = tmp_path / "state"
@@ -184,7 +184,7 @@ class ConnectorContract:
         self.run(work)
 
     def test_a_restart_misses_nothing_and_hears_nothing_twice(self, tmp_path: Path) -> None:
-        """With a state, the next run goes on where the last one was, where the server can."""
+        """With a state, the next run continues where the last one stopped, if the server supports it."""
 
         async def work() -> None:
             state = tmp_path / "state"
@@ -203,7 +203,7 @@ class ConnectorContract:
         self.run(work)
 
     def test_what_was_not_dealt_with_is_heard_again(self, tmp_path: Path) -> None:
-        """An event counts as heard when the next one is asked for, not before."""
+        """An event counts as processed when the next one is requested, not before."""
 
         async def work() -> None:
             state = tmp_path / "state"
@@ -237,7 +237,7 @@ class ConnectorContract:
         self.run(work)
 
     def test_closing_ends_the_iteration(self) -> None:
-        """Whoever waits for the next event is told that there is none; to close again does nothing."""
+        """A program that waits for the next event is told that there is none; closing again does nothing."""
 
         async def work() -> None:
             connector = self.connector()

@@ -1,4 +1,4 @@
-"""What every reader must pass: a subclass writes a log in its format, and gets the tests."""
+"""The tests of readers: a subclass writes a log in its format and inherits them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReaderContract:
         assert reader.__doc__
 
     def test_the_format_is_recognized(self, tmp_path: Path) -> None:
-        """A log is found without anybody naming its format, if the reader is registered."""
+        """If the reader is registered, it recognizes its logs without the name of the format."""
         path = self.write(tmp_path, _LINES)
         if ":" in self.format:
             assert reader_class(self.format).sniff(self._source(path))

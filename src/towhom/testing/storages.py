@@ -1,4 +1,4 @@
-"""What every storage must pass: a subclass says how to open one, and gets the tests."""
+"""The tests of storages: a subclass says how to open one and inherits them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StorageContract:
         assert [each.name for each in storage.channels("a", 3)] == ["c"]
 
     def test_replace(self, storage: Storage) -> None:
-        """The messages of a channel are others now; what was made of the old ones is gone."""
+        """The messages of a channel are replaced; everything that came from the old ones is gone."""
         keyed = Keyed("k", "f", 0, 3)
         storage.commit([Append("a", 0, rows(0, 3), Snapshot(3, "{}"), keyed), Append("b", 0, rows(0, 1))])
         storage.commit([Replace("a", rows(5, 1))])
@@ -98,7 +98,7 @@ class StorageContract:
         assert storage.messages("b", 0) == ["message 0"]
 
     def test_introduce(self, storage: Storage) -> None:
-        """It makes a channel; another history leaves it alone, an end of the channel does not."""
+        """Introducing people creates a channel. A new history keeps them; deleting the channel does not."""
         storage.commit(
             [Introduce("a", "[1]", Snapshot(0, "zero")), Append("b", 0, rows(0, 2), Snapshot(2, "x"))]
         )
@@ -123,7 +123,7 @@ class StorageContract:
         assert storage.snapshot("a") == Snapshot(3, "three")
 
     def test_keyed(self, storage: Storage) -> None:
-        """An answer can be had again by its key."""
+        """An answer can be read again by its key."""
         storage.commit([Append("a", 0, rows(0, 2), keyed=Keyed("k", "f", 0, 2))])
         assert storage.keyed("a", "k") == Keyed("k", "f", 0, 2)
         assert storage.keyed("a", "other") is None
@@ -163,7 +163,7 @@ class StorageContract:
         assert storage.channels("", 5)[0].name == name
 
     def test_histories(self, storage: Storage) -> None:
-        """Another history has another number, also when a channel is made again; the next message has not."""
+        """A new history gets a new number, also in a channel that is created again; a message does not."""
 
         def history() -> int:
             page = storage.page("a", 0, 1)
@@ -183,7 +183,7 @@ class StorageContract:
         assert len(set(numbers)) == 4
 
     def test_expire(self, storage: Storage) -> None:
-        """Numbers stay; what was made of old messages goes; new ones go on."""
+        """Numbers stay the same, and everything that came from old messages is deleted."""
         keyed = [Keyed("old", "f", 0, 2), Keyed("new", "f", 2, 1)]
         storage.commit([Append("a", 0, rows(0, 2), Snapshot(2, "x"), keyed[0]), Append("b", 0, rows(0, 1))])
         between = time.time() + 0.05
@@ -207,7 +207,7 @@ class StorageContract:
         assert (kept.first, kept.messages) == (0, 1)
 
     def test_redact(self, storage: Storage) -> None:
-        """Messages say something else now, and nothing is left of what they said."""
+        """The texts of messages are replaced, and nothing of the old texts is left."""
         keyed = [Keyed("one", "f", 0, 2), Keyed("two", "f", 2, 1)]
         storage.commit([Append("a", 0, rows(0, 2), Snapshot(2, "x"), keyed[0])])
         storage.commit([Append("a", 2, rows(2, 1), keyed=keyed[1]), Introduce("b", '["ada"]', None)])

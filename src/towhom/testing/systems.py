@@ -1,4 +1,4 @@
-"""What every system must pass: a subclass names the system, or makes one, and gets the tests."""
+"""The tests of systems: a subclass names the system, or makes one, and inherits them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SystemContract:
             assert scores.response_given.shape == (samples, people, 3)
 
     def test_an_empty_context_and_a_room_of_one(self, corpus: Corpus, questions: Questions) -> None:
-        """A chat that has just begun, or in which one person speaks, is no trouble."""
+        """A chat that has just begun, or in which only one person speaks, causes no error."""
         found = self.selector(corpus)
         choice = choose(found.score_many(questions), found.rule)
         alone = questions.participants == 1
@@ -87,7 +87,7 @@ class SystemContract:
         assert ((choice.response >= 0) & (choice.response < 3)).all()
 
     def test_a_batch_of_empty_contexts(self, tmp_path: Path) -> None:
-        """A batch may hold nothing but chats that have just begun."""
+        """A batch may consist of chats that have just begun."""
         first = Said("ann", "ben", "amber", ("birch", ""))
         corpus = write_corpus(tmp_path, [[first], [first]], candidates=3)
         questions = self.batcher(corpus).questions(np.arange(2))
@@ -97,7 +97,7 @@ class SystemContract:
         assert np.isfinite(scores.response).all()
 
     def test_words_that_nobody_knows(self, tmp_path: Path) -> None:
-        """Words that were never seen are no trouble."""
+        """Unknown words cause no error."""
         chat = [Said("ann", None, "qwx zzyx"), Said("ben", "ann", "vvrr", ("", "qwx"), 1)]
         corpus = write_corpus(tmp_path, [chat], candidates=3)
         questions = self.batcher(corpus).questions(np.arange(1))
@@ -114,7 +114,7 @@ class SystemContract:
         assert_same_scores(found.score_many(questions), scores)
 
     def test_a_batch_is_its_samples_one_by_one(self, corpus: Corpus, questions: Questions) -> None:
-        """What else is in a batch makes no difference."""
+        """Scores do not depend on the other samples in a batch."""
         found = self.selector(corpus)
         ask = self.batcher(corpus)
         together = found.score_many(questions)

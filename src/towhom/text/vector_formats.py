@@ -171,7 +171,7 @@ def _read_json(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> I
     except (ijson.JSONError, UnicodeDecodeError) as error:
         raise VectorsError(f"{file}: damaged or truncated after {known} words: {error}") from error
     except (TypeError, ValueError) as error:
-        raise VectorsError(f"{file}: word {known} has something that is no number: {error}") from error
+        raise VectorsError(f"{file}: word {known} has something that is not a number: {error}") from error
 
 
 def _parsed(numbers: list[Any]) -> NDArray[np.float32]:

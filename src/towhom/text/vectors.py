@@ -122,7 +122,7 @@ class WordVectors:
         missing = [name for name in (DESCRIPTION, MATRIX) if not (folder / name).is_file()]
         if missing:
             raise VectorsError(
-                f"{folder}: this is no folder of word vectors: no {' and no '.join(missing)} in it"
+                f"{folder}: this is not a folder of word vectors: no {' and no '.join(missing)} in it"
             )
         try:
             description = read_json(folder / DESCRIPTION)

@@ -78,22 +78,22 @@ def load_checkpoint(
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
     except (SafetensorError, OSError) as error:
         raise TowhomError(
-            f"{path}: the checkpoint cannot be read ({error}); remove it to start anew"
+            f"{path}: the checkpoint cannot be read ({error}); remove it to start again"
         ) from error
     if not {"identity", "progress"} <= metadata.keys():
-        raise TowhomError(f"{path}: this is no checkpoint of a training run; choose another folder")
+        raise TowhomError(f"{path}: this is not the checkpoint of a training run; choose another folder")
     ours = json.loads(json.dumps(identity, sort_keys=True))
     try:
         theirs, progress = parse_json(metadata["identity"]), Progress(**parse_json(metadata["progress"]))
         other = sorted(key for key in {*theirs, *ours} if theirs.get(key) != ours.get(key))
     except (ValueError, TypeError, AttributeError) as error:
         raise TowhomError(
-            f"{path}: the checkpoint cannot be read ({error}); remove it to start anew"
+            f"{path}: the checkpoint cannot be read ({error}); remove it to start again"
         ) from error
     if other:
         raise TowhomError(
             f"{path}: this is the checkpoint of a run with other {', '.join(other)}; "
-            "choose another folder, or remove it to start anew"
+            "choose another folder, or remove it to start again"
         )
     groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
     for name, tensor in tensors.items():

@@ -146,10 +146,10 @@ def test_the_layers_of_torch(encoder: Encoder) -> None:
 def test_no_encoder(tmp_path: Path, missing: str) -> None:
     folder = write(tmp_path / "bert")
     (folder / missing).unlink()
-    with pytest.raises(ConfigError, match="this is no sentence encoder"):
+    with pytest.raises(ConfigError, match="this is not a sentence encoder"):
         Encoder(folder)
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="this is no sentence encoder"):
+    with pytest.raises(ConfigError, match="this is not a sentence encoder"):
         Encoder(tmp_path / "bert")

@@ -41,7 +41,7 @@ class Encoder:
             self._w = load_file(folder / "model.safetensors")
             pieces = (folder / "vocab.txt").read_text("utf-8").splitlines()
         except (OSError, ValueError, SafetensorError) as error:
-            raise ConfigError(f"{folder}: this is no sentence encoder ({error})") from error
+            raise ConfigError(f"{folder}: this is not a sentence encoder ({error})") from error
         self._pieces = {piece: number for number, piece in enumerate(pieces)}
         if not {"[CLS]", "[SEP]", "[UNK]"} <= self._pieces.keys():
             raise ConfigError(f"{folder}: the vocabulary of the encoder has no [CLS], [SEP] or [UNK]")

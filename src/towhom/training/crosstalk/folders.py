@@ -57,4 +57,4 @@ def read_stored(path: Path) -> Any:
     try:
         return read_json(path)
     except (OSError, ValueError) as error:
-        raise TrainingError(f"{path}: cannot be read ({error}); remove it to make it anew") from error
+        raise TrainingError(f"{path}: cannot be read ({error}); remove it to make it again") from error

@@ -83,7 +83,7 @@ def read_recipe(path: Path) -> list[Source]:
         recipe = read_toml(path)
         return [Source(**room) for room in recipe["room"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: this is no list of rooms to learn from ({error})") from error
+        raise ConfigError(f"{path}: this is not a list of rooms to learn from ({error})") from error
 
 
 @dataclass(frozen=True)
