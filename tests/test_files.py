@@ -186,7 +186,7 @@ class TestFolder:
         else:
             (tmp_path / "folder").symlink_to(tmp_path / "there")
         before = (tmp_path / "folder").lstat()
-        with pytest.raises(NotADirectoryError, match="is no folder"), atomic_folder(tmp_path / "folder"):
+        with pytest.raises(NotADirectoryError, match="is not a folder"), atomic_folder(tmp_path / "folder"):
             pass
         assert (tmp_path / "folder").lstat() == before
         assert names(tmp_path) == ["folder", "there"]

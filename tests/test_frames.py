@@ -92,5 +92,5 @@ class TestExports:
         assert [line["replies_to"] for line in lines] == ["1", "1", "3"]
 
     def test_what_is_there_is_kept(self, run: Run, log: Path, tmp_path: Path) -> None:
-        assert "is there already" in run("threads", log, "--to", "convokit", "-o", log, code=1).stderr
+        assert "already exists" in run("threads", log, "--to", "convokit", "-o", log, code=1).stderr
         assert "-o FOLDER" in run("threads", log, "--to", "convokit", code=1).stderr

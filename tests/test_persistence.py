@@ -177,7 +177,7 @@ class TestNoModel:
     @pytest.mark.parametrize("name", [CONFIG, WEIGHTS, WORDS])
     def test_a_part_is_missing(self, folder: Path, name: str) -> None:
         (folder / name).unlink()
-        with pytest.raises(ModelFormatError, match=f"this is no model: it has no {name}$"):
+        with pytest.raises(ModelFormatError, match=f"this is not a model: it has no {name}$"):
             load_model(folder)
 
     @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "null"])
@@ -198,7 +198,7 @@ class TestNoModel:
 
     def test_another_tokenizer(self, folder: Path) -> None:
         edit(folder / CONFIG, lambda config: config.update(tokenizer="old"))
-        with pytest.raises(ModelFormatError, match=r"words of the tokenizer old, .*; train the model anew"):
+        with pytest.raises(ModelFormatError, match=r"words of the tokenizer old, .*; train the model again"):
             load_model(folder)
 
     @pytest.mark.parametrize("version", [2, 0, None, "1"])

@@ -61,7 +61,7 @@ def read_described(
     try:
         found = read_json(path)
     except FileNotFoundError:
-        raise error(f"{folder}: this is no {what}: it has no {path.name}") from None
+        raise error(f"{folder}: this is not a {what}: it has no {path.name}") from None
     except (OSError, ValueError) as problem:
         raise error(f"{path}: cannot be read ({problem})") from problem
     format, version = wanted

@@ -145,7 +145,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and (path.is_symlink() or not path.is_dir()):
-        raise NotADirectoryError(ENOTDIR, "is no folder, and is not replaced by one", str(path))
+        raise NotADirectoryError(ENOTDIR, "is not a folder, and will not be replaced by one", str(path))
     _tidy(path)
     temporary = path.parent / f"{_prefix(path)}{os.getpid()}"
     temporary.mkdir()

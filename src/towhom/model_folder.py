@@ -85,14 +85,14 @@ def read_config(folder: Path, format: str, version: int, *, kind: str) -> dict[s
         raise ModelFormatError(f"{folder}: there is no such folder")
     missing = [name for name in (CONFIG, WEIGHTS, WORDS) if not (folder / name).is_file()]
     if missing:
-        raise ModelFormatError(f"{folder}: this is no model: it has no {', no '.join(missing)}")
+        raise ModelFormatError(f"{folder}: this is not a model: it has no {', no '.join(missing)}")
     config = read_described(
         folder / CONFIG, (format, version), what=f"{kind} model", again=None, error=ModelFormatError
     )
     if config.get("tokenizer") != TOKENIZER:
         raise ModelFormatError(
             f"{folder}: the model reads the words of the tokenizer {config.get('tokenizer')}, this towhom "
-            f"({__version__}) has {TOKENIZER}; train the model anew"
+            f"({__version__}) has {TOKENIZER}; train the model again"
         )
     return config
 

@@ -129,7 +129,7 @@ def check_replaceable(folder: Path) -> None:
         ConfigError: Something else is there.
     """
     if folder.exists() and not (folder / CONFIG).exists():
-        raise ConfigError(f"{folder}: is there already and is no model; choose another folder")
+        raise ConfigError(f"{folder}: already exists and is not a model; choose another folder")
 
 
 def load_model(folder: str | Path) -> SavedModel:

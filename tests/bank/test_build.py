@@ -193,7 +193,7 @@ class TestRuns:
             build_bank(bank_folder, [REPAIR])
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / "thesis.txt").write_text("kept", "utf-8")
-        with pytest.raises(BankError, match="no response bank"):
+        with pytest.raises(BankError, match="not a response bank"):
             build_bank(tmp_path / "mine", [REPAIR], replace_old=True)
         assert (tmp_path / "mine" / "thesis.txt").read_text("utf-8") == "kept"
 

@@ -385,7 +385,7 @@ class TestKept:
         snapshot.write_text(snapshot.read_text()[:-20])
         assert run(Gate("helper", model=model, folder=tmp_path), "ann> helper: hi", first=50)
         assert list(tmp_path.rglob("*.damaged"))
-        assert "begins anew" in caplog.text
+        assert "starts again" in caplog.text
 
     def test_rooms_beyond_the_most_leave_memory_and_come_back(self, model: Model, tmp_path: Path) -> None:
         async def chat(folder: Path | None) -> tuple[int, bool]:

@@ -121,7 +121,7 @@ class TestBuild:
 
     def test_not_over_something_else(self, run: Run, write_log: LogWriter, tmp_path: Path) -> None:
         result = run("corpus", "build", tmp_path, write_log(), "--force", code=1)
-        assert "this is no corpus" in result.stderr
+        assert "this is not a corpus" in result.stderr
 
     def test_in_a_process_of_its_own(self, write_log: LogWriter, tmp_path: Path) -> None:
         done = run_apart("corpus", "build", tmp_path / "corpus", write_log(lines=60), "--workers", "2")
@@ -156,7 +156,7 @@ class TestStats:
         assert "665,600" in run("corpus", "stats", built, "--paper").stdout
 
     def test_no_corpus(self, run: Run, tmp_path: Path) -> None:
-        assert "this is no corpus" in run("corpus", "stats", tmp_path, code=1).stderr
+        assert "this is not a corpus" in run("corpus", "stats", tmp_path, code=1).stderr
 
 
 class TestExport:
@@ -170,4 +170,4 @@ class TestExport:
             f"{out / 'samples.parquet'}: {total['samples']:,} rows",
         ]
         assert all((out / f"{name}.parquet").stat().st_size for name in ("messages", "samples", "words"))
-        assert "is there already" in run("corpus", "export", built, out, code=1).stderr
+        assert "already exists" in run("corpus", "export", built, out, code=1).stderr

@@ -156,7 +156,7 @@ class TestErrors:
 
     def test_a_folder_that_is_no_model(self, run: Run, dev: str, tmp_path: Path) -> None:
         result = run("evaluate", tmp_path, "--data", dev, code=1)
-        assert f"{tmp_path}: this is no model: it has no config.json" in result.stderr
+        assert f"{tmp_path}: this is not a model: it has no config.json" in result.stderr
 
     def test_a_split_without_samples(self, run: Run, folders: Folders) -> None:
         result = run("evaluate", "chance", "--data", f"{folders.corpus}:test", code=1)
@@ -168,7 +168,7 @@ class TestErrors:
 
     def test_a_folder_that_is_no_corpus(self, run: Run, tmp_path: Path) -> None:
         for data in (tmp_path, f"{tmp_path}:dev"):
-            assert "this is no corpus" in run("evaluate", "chance", "--data", data, code=1).stderr
+            assert "this is not a corpus" in run("evaluate", "chance", "--data", data, code=1).stderr
 
 
 def test_a_record(run: Run, dev: str, tmp_path: Path) -> None:

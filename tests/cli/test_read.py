@@ -130,7 +130,7 @@ class TestPipes:
         done = run_apart("corpus", "build", tmp_path / "out", "/dev/stdin", stdin=numbered(50))
         assert done.returncode == 1
         assert done.stderr == (
-            "Error: /dev/stdin: this is no file and can be read only once; save it to a file first\n"
+            "Error: /dev/stdin: this is not a file and can be read only once; save it to a file first\n"
         )
 
     def test_a_zip_archive_needs_a_file(self, tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ class TestErrors:
 
     def test_a_folder_that_is_no_model(self, run: Run, log: Path, drafts: list[str], tmp_path: Path) -> None:
         result = run("select", log, "--as", "bob", *drafts, "--model", tmp_path, code=1)
-        assert f"{tmp_path}: this is no model" in result.stderr
+        assert f"{tmp_path}: this is not a model" in result.stderr
 
 
 def test_brackets_in_a_name(run: Run, put: Put) -> None:

@@ -189,7 +189,7 @@ class TestErrors:
         )
 
     def test_a_folder_that_is_no_model(self, run: Run, links: Path) -> None:
-        assert f"{links}: this is no model" in self.fails(run, links, links)
+        assert f"{links}: this is not a model" in self.fails(run, links, links)
 
     def test_no_links(self, run: Run, links: Path, tmp_path: Path) -> None:
         (links / "kitchen.links").unlink()

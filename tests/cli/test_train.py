@@ -257,7 +257,9 @@ class TestErrors:
     @pytest.mark.parametrize("what", ["corpus", "vectors"])
     def test_something_else_there(self, what: str, run: Run, folders: Folders, tmp_path: Path) -> None:
         given = folders._replace(**{what: tmp_path})
-        assert f"{tmp_path}: this is no " in run("train", tmp_path / "model", *given.options, code=1).stderr
+        assert (
+            f"{tmp_path}: this is not a " in run("train", tmp_path / "model", *given.options, code=1).stderr
+        )
 
     def test_all_that_is_wrong_at_once(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         wrong = ("--epochs", "0", "--context", "0", "--set", "hidden=-1")
@@ -280,4 +282,4 @@ class TestErrors:
     def test_a_folder_that_is_no_model(self, run: Run, folders: Folders, tmp_path: Path) -> None:
         (tmp_path / "photos").mkdir()
         result = run("train", tmp_path / "photos", *folders.options, *OPTIONS, code=1)
-        assert "photos: is there already and is no model" in result.stderr
+        assert "photos: already exists and is not a model" in result.stderr

@@ -404,7 +404,7 @@ class TestErrors:
 
     def test_a_folder_that_is_no_model(self, run: Run, chat: Path, tmp_path: Path) -> None:
         result = run("who", chat, "--model", tmp_path, code=1)
-        assert result.stderr.startswith(f"Error: {tmp_path}: this is no model: it has no config.json")
+        assert result.stderr.startswith(f"Error: {tmp_path}: this is not a model: it has no config.json")
         assert "does not exist" in run("who", chat, "--model", tmp_path / "nowhere", code=2).stderr
 
 

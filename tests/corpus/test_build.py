@@ -200,7 +200,7 @@ class TestSecondRun:
         folder.mkdir()
         (folder / "cat.jpg").write_bytes(b"meow")
         before = snapshot(folder)
-        with pytest.raises(CorpusError, match="photos: this is no corpus"):
+        with pytest.raises(CorpusError, match="photos: this is not a corpus"):
             build_corpus(folder, [write_log()], replace=replace)
         assert snapshot(folder) == before
 

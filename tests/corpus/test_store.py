@@ -146,7 +146,7 @@ class TestErrors:
             Corpus(tmp_path / "nowhere")
 
     def test_no_manifest(self, tmp_path: Path) -> None:
-        with pytest.raises(CorpusError, match=r"this is no corpus: it has no manifest\.json"):
+        with pytest.raises(CorpusError, match=r"this is not a corpus: it has no manifest\.json"):
             Corpus(tmp_path)
 
     @pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe"])

@@ -233,7 +233,7 @@ def one_is(value: float) -> Callable[[Any], Any]:
 
 
 DAMAGE: dict[str, tuple[Damage, str]] = {
-    "no words": (lambda folder: (folder / WORDS_FILE).unlink(), "this is no model: it has no vocab.json"),
+    "no words": (lambda folder: (folder / WORDS_FILE).unlink(), "this is not a model: it has no vocab.json"),
     "no config": (lambda folder: (folder / CONFIG).unlink(), "it has no config.json"),
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), "it has no model.safetensors"),
     "config is no JSON": (cut(CONFIG), r"config\.json: cannot be read"),
@@ -241,7 +241,7 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     "config is a list": (write(CONFIG, "[]"), "this is not the configuration of a Crosstalk model"),
     "another format": (change(CONFIG, format="towhom-model"), "not the configuration of a Crosstalk model"),
     "another version": (change(CONFIG, version=2), r"has format version 2, this towhom .* reads version 1"),
-    "another tokenizer": (change(CONFIG, tokenizer="other"), "the tokenizer other, .*train the model anew"),
+    "another tokenizer": (change(CONFIG, tokenizer="other"), "the tokenizer other, .*train the model again"),
     "no sizes": (change(CONFIG, sizes=None), "the sizes are damaged"),
     "sizes are a list": (change(CONFIG, sizes=[1, 2]), "the sizes are damaged"),
     "a size is missing": (size("tower", None), "the sizes are damaged"),

@@ -156,7 +156,7 @@ class TestCalled:
         assert people.is_name("lee")
         people.hear("18", name="Zoe")
         assert people.called("ann lee") == ()
-        assert not people.has_long_names
+        assert people.long_names("ann") == []
         assert not people.is_name("lee")
 
     def test_the_longest_name_first(self) -> None:
@@ -298,14 +298,6 @@ class TestWordsThatAreNames:
     @pytest.mark.parametrize("word", ["eve", "ad", "", "Ada"])
     def test_are_not(self, people: People, word: str) -> None:
         assert not people.is_name(word)
-
-    def test_of_those_who_have_spoken(self, people: People) -> None:
-        assert [people.spoken_as(word) for word in ("ada", "hb", "grace", "grace hopper")] == [
-            "ada",
-            None,
-            None,
-            "Grace Hopper",
-        ]
 
 
 class TestRoomOfTwo:

@@ -211,7 +211,7 @@ def test_killed_at_any_moment(write_log: LogWriter, tmp_path: Path) -> None:
     for step in range(last):
         out = runs / str(step) / "out.jsonl"
         if out.exists():
-            with pytest.raises(CorpusError, match="is there already"):
+            with pytest.raises(CorpusError, match="already exists"):
                 disentangle(corpus, out)
         else:
             disentangle(corpus, out)

@@ -206,7 +206,7 @@ class TestBackup:
     def test_refused(self, database: str, tmp_path: Path) -> None:
         (tmp_path / "copy").write_text("")
         done = run("backup", tmp_path / "copy", TOWHOM_SERVE_DATABASE=database)
-        assert "this is there already" in done.stderr
+        assert "already exists" in done.stderr
         done = run("backup", tmp_path / "no" / "copy", TOWHOM_SERVE_DATABASE=database)
         assert "the copy cannot be made" in done.stderr
         assert (done.returncode, "Traceback" in done.stderr) == (1, False)

@@ -275,7 +275,7 @@ class TestSaidBeforeAnyWork:
         note.parent.mkdir(exist_ok=True)
         note.write_text("keep me")
         with pytest.raises(
-            ConfigError, match="model: is there already and is no model; choose another folder"
+            ConfigError, match="model: already exists and is not a model; choose another folder"
         ):
             train(config, corpus, vectors, out)
         assert note.read_text() == "keep me"

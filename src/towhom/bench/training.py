@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -78,24 +79,7 @@ def bench_training(
     if problems:
         raise ConfigError("; ".join(problems))
     start = perf_counter()
-    words = list(corpus.vocabulary.words)
-    vocabulary = ModelVocabulary.of(vectors, words)
-    ids = vocabulary.ids(words)
-    paths = {}
-    for name in ("fast", "plain"):
-        plain = name == "plain"
-        config = system_config(system, {"dimensions": vectors.dimensions})
-        model: NeuralSelector = system_class(system)(config, vocabulary.matrix, plain=plain)
-        model.init_weights(torch.Generator().manual_seed(0))
-        batcher = Batcher(
-            corpus,
-            context=context,
-            candidates=candidates,
-            words=ids,
-            distinct=not plain,
-        )
-        optimizer = torch.optim.Adam(model.parameters(), fused=True)
-        paths[name] = Path(model, batcher, optimizer)
+    fast, plain = _paths(corpus, vectors, training)
     samples = TrainingSamples(corpus, training)
     dev = corpus.samples_of(Split.DEV)
     if not len(samples) or not len(dev):
@@ -103,35 +87,10 @@ def bench_training(
     batches, choose = samples.batches(0), samples.candidates(0)
     keep_memory()
     first = batches[0]
-    paths["fast"].step(first, choose(first))
+    fast.step(first, choose(first))
     ready = perf_counter() - start
-    paths["plain"].step(first, choose(first))
-    seconds = dict.fromkeys(("fast", "plain", "predict", "peak"), 0.0)
-    done = dict.fromkeys(seconds, 0)
-    questions = []
-    square = torch.randn(_PEAK_SIZE, _PEAK_SIZE)
-    # A few batches of each in turn, so that whatever else the machine does slows all alike.
-    for turn in range(rounds):
-        for name, count in (("fast", 8), ("plain", 1)):
-            chosen = [batches[(turn * 8 + i + 1) % len(batches)] for i in range(count)]
-            begin = perf_counter()
-            for each in chosen:
-                done[name] += paths[name].step(each, choose(each))
-            seconds[name] += perf_counter() - begin
-            if name == "fast":
-                questions += [
-                    paths[name].batcher.questions(each, candidates=choose(each)) for each in chosen[:1]
-                ]
-        begin = perf_counter()
-        for i in range(4):
-            done["predict"] += paths["fast"].predict(np.take(dev, range(i * 512, i * 512 + 512), mode="wrap"))
-        seconds["predict"] += perf_counter() - begin
-        begin = perf_counter()
-        for _ in range(4):
-            square @ square
-        seconds["peak"] += perf_counter() - begin
-        done["peak"] += 4 * 2 * _PEAK_SIZE**3
-    rates = {name: done[name] / seconds[name] for name in seconds}
+    plain.step(first, choose(first))
+    rates, questions = _rates(fast, plain, batches, choose, dev, rounds)
     share = {}
     if system in _COUNTED:
         operations = float(np.mean([_operations(q, vectors.dimensions, 50) / len(q) for q in questions]))
@@ -142,7 +101,7 @@ def bench_training(
         "batch": batch,
         "dimensions": vectors.dimensions,
         "threads": torch.get_num_threads(),
-        "kernels": choose_kernels(paths["fast"].model.config.hidden).record(),
+        "kernels": choose_kernels(fast.model.config.hidden).record(),
         "torch_vectors": torch.backends.cpu.get_cpu_capability(),
         "seconds_to_first_batch": round(ready, 2),
         "train_samples_per_second": round(rates["fast"]),
@@ -158,6 +117,63 @@ def bench_training(
             "distinct_words": round(float(np.mean([len(np.unique(q.tokens)) for q in questions]))),
         },
     }
+
+
+def _paths(corpus: Corpus, vectors: WordVectors, training: TrainingConfig) -> tuple[Path, Path]:
+    """The fast way and the plain one, with the same weights."""
+    words = list(corpus.vocabulary.words)
+    vocabulary = ModelVocabulary.of(vectors, words)
+    ids = vocabulary.ids(words)
+    config = system_config(training.system, {"dimensions": vectors.dimensions})
+
+    def path(*, plain: bool) -> Path:
+        model: NeuralSelector = system_class(training.system)(config, vocabulary.matrix, plain=plain)
+        model.init_weights(torch.Generator().manual_seed(0))
+        batcher = Batcher(
+            corpus,
+            context=training.context,
+            candidates=training.candidates,
+            words=ids,
+            distinct=not plain,
+        )
+        return Path(model, batcher, torch.optim.Adam(model.parameters(), fused=True))
+
+    return path(plain=False), path(plain=True)
+
+
+def _rates(
+    fast: Path,
+    plain: Path,
+    batches: Sequence[NDArray[np.int64]],
+    choose: Callable[[NDArray[np.int64]], NDArray[np.uint32]],
+    dev: NDArray[np.int64],
+    rounds: int,
+) -> tuple[dict[str, float], list[Questions]]:
+    """Samples a second of both ways and of prediction, operations a second at the peak; some batches."""
+    seconds = dict.fromkeys(("fast", "plain", "predict", "peak"), 0.0)
+    done = dict.fromkeys(seconds, 0)
+    questions = []
+    square = torch.randn(_PEAK_SIZE, _PEAK_SIZE)
+    # A few batches of each in turn, so that whatever else the machine does slows all alike.
+    for turn in range(rounds):
+        for name, path, count in (("fast", fast, 8), ("plain", plain, 1)):
+            chosen = [batches[(turn * 8 + i + 1) % len(batches)] for i in range(count)]
+            begin = perf_counter()
+            for each in chosen:
+                done[name] += path.step(each, choose(each))
+            seconds[name] += perf_counter() - begin
+        first = batches[(turn * 8 + 1) % len(batches)]
+        questions.append(fast.batcher.questions(first, candidates=choose(first)))
+        begin = perf_counter()
+        for i in range(4):
+            done["predict"] += fast.predict(np.take(dev, range(i * 512, i * 512 + 512), mode="wrap"))
+        seconds["predict"] += perf_counter() - begin
+        begin = perf_counter()
+        for _ in range(4):
+            square @ square
+        seconds["peak"] += perf_counter() - begin
+        done["peak"] += 4 * 2 * _PEAK_SIZE**3
+    return {name: done[name] / seconds[name] for name in seconds}, questions
 
 
 def _operations(questions: Questions, dimensions: int, hidden: int) -> float:

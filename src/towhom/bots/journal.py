@@ -90,7 +90,7 @@ class Journal:
         with suppress(OSError):
             self._snapshot.replace(aside)
         log.error(
-            "%s cannot be read (%s); it is %s now, and its room begins anew", self._snapshot, error, aside
+            "%s cannot be read (%s); it is %s now, and its room starts again", self._snapshot, error, aside
         )
 
     def _records(self) -> list[Record]:

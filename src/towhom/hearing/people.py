@@ -239,11 +239,6 @@ class People:
                     found.update(self._exact[known])
         return tuple(found) if len(found) == 1 else ()
 
-    def spoken_as(self, word: str) -> str | None:
-        """The identifier of who has spoken and is called exactly so, the latest of several."""
-        spoken = [id for id in self._exact.get(word, ()) if self._people[id].spoken]
-        return self.latest(spoken) if spoken else None
-
     def latest(self, ids: Iterable[str]) -> str | None:
         """Which of some identifiers is that of who spoke last, or was introduced last."""
         person = self._latest(ids)
@@ -252,11 +247,6 @@ class People:
     def knows(self, word: str) -> bool:
         """Whether a normalized word may be somebody's name, or the beginning of one; quick."""
         return word in self._exact or word in self._loose or word in self._first_words or not word.isascii()
-
-    @property
-    def has_long_names(self) -> bool:
-        """Whether anybody has a name of several words."""
-        return bool(self._first_words)
 
     def long_names(self, first_word: str) -> list[str]:
         """Normalized names of several words that begin with a word, the longest first."""

@@ -211,7 +211,9 @@ class Source:
         return LogError(reason, file=self.name)
 
     def _read_already(self) -> LogError:
-        return LogError("this is no file and can be read only once; save it to a file first", file=self.name)
+        return LogError(
+            "this is not a file and can be read only once; save it to a file first", file=self.name
+        )
 
     def too_long(self, what: str, line: int) -> LogError:
         """The error for a line or a message that is not read for its length."""

@@ -8,11 +8,10 @@ from functools import lru_cache
 
 from towhom.readers.times import FORMS
 
-LONGEST_SPEAKER = 60
-"""Characters of a name. A bound, so that a line costs no more than its length."""
 _FIELD = re.compile(r"\{(\w*)\}")
 _SPACES = re.compile(r"(\s+)")
 _FIELDS = ("time", "speaker", "text", "skip")
+# The length of a name is bounded, so that a line costs no more than its length.
 _SPEAKER = r"(?P<speaker>[^\s:<>\[\]|](?:[^\n\t]{0,58}?[^\s])??)"
 _LONGEST = 1000
 _BEHIND = re.compile(

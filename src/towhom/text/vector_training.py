@@ -63,11 +63,7 @@ def train_vectors(
         "min_count": min_count,
         "workers": workers,
     }
-    for name, value in numbers.items():
-        if value < 1:
-            raise VectorsError(f"{name} is {value}; it has to be at least 1")
-    if method not in ("skip-gram", "cbow"):
-        raise VectorsError(f"method is {method!r}; it has to be 'skip-gram' or 'cbow'")
+    _check(numbers, method)
     gensim = require("gensim", extra="vectors", purpose="training word vectors")
     models = require("gensim.models", extra="vectors", purpose="training word vectors")
     model: Any = models.Word2Vec(
@@ -102,6 +98,14 @@ def train_vectors(
         "gensim": gensim.__version__,
     }
     return WordVectors(tuple(model.wv.index_to_key), np.array(model.wv.vectors, dtype=np.float32), source)
+
+
+def _check(numbers: dict[str, int], method: str) -> None:
+    for name, value in numbers.items():
+        if value < 1:
+            raise VectorsError(f"{name} is {value}; it has to be at least 1")
+    if method not in ("skip-gram", "cbow"):
+        raise VectorsError(f"method is {method!r}; it has to be 'skip-gram' or 'cbow'")
 
 
 def _stable_hash(text: str) -> int:

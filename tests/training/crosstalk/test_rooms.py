@@ -298,11 +298,11 @@ class TestRecipe:
     def test_broken(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "rooms.toml"
         path.write_text(text, "utf-8")
-        with pytest.raises(ConfigError, match=r"rooms\.toml: this is no list of rooms"):
+        with pytest.raises(ConfigError, match=r"rooms\.toml: this is not a list of rooms"):
             read_recipe(path)
 
     def test_missing(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="this is no list of rooms"):
+        with pytest.raises(ConfigError, match="this is not a list of rooms"):
             read_recipe(tmp_path / "rooms.toml")
 
     def test_no_utf8(self, tmp_path: Path) -> None:
