@@ -23,6 +23,7 @@ from towhom.cli.terminal import Terminal
 from towhom.cli.who import observation_line
 from towhom.client import fingerprint
 from towhom.errors import RoomError
+from towhom.live.reading import likely_addressees
 from towhom.rooms import Address, Connector, Event, connector_for
 from towhom.rooms.base import hide
 from towhom.rooms.feed import Feed
@@ -31,7 +32,6 @@ from towhom.rooms.secrets import read_secret, secrets_for
 if TYPE_CHECKING:
     from towhom.live import Model, Observation, Session
 
-_ALTERNATIVES = 5
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 Take = Callable[[Connector, Event], Awaitable[None]]
@@ -260,10 +260,7 @@ def _write_json(file: IO[str], label: str, event: Message, observation: Observat
         "probability": round(observation.probability, 4),
         "reason": observation.reason,
         "audience": observation.audience.value,
-        "addressees": [
-            {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
-            for each in observation.addressees[:_ALTERNATIVES]
-        ],
+        "addressees": likely_addressees(observation),
     }
     file.write(encodable(json.dumps(record, ensure_ascii=False)) + "\n")
     file.flush()

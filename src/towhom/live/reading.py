@@ -205,11 +205,16 @@ def who_record(answered: Answered, *, likely: bool = False) -> dict[str, Any]:
     """
     row = _chosen(record(answered), WHO_FIELDS)
     if likely:
-        row["addressees"] = [
-            {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
-            for each in answered.observation.addressees[:_ALTERNATIVES]
-        ]
+        row["addressees"] = likely_addressees(answered.observation)
     return row
+
+
+def likely_addressees(observation: Observation) -> list[dict[str, Any]]:
+    """Who else may be meant, as all outputs say it."""
+    return [
+        {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
+        for each in observation.addressees[:_ALTERNATIVES]
+    ]
 
 
 def thread_record(answered: Answered) -> dict[str, Any]:
