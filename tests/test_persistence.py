@@ -170,7 +170,7 @@ class TestNoModel:
         (tmp_path / "holiday.jpg").write_bytes(b"\xff\xd8\xff")
         with pytest.raises(
             ModelFormatError,
-            match=r"no model: it has no config\.json, no model\.safetensors, no vocab\.json$",
+            match=r"not a model: it has no config\.json, no model\.safetensors, no vocab\.json$",
         ):
             load_model(tmp_path)
 
@@ -243,7 +243,7 @@ class TestDamaged:
             ({"system": "rnn"}, "there is no system 'rnn'"),
             ({"rule": "dice"}, "'dice' is not a valid Rule"),
             ({"context": "long"}, "invalid literal for int"),
-            ({"settings": {"size": 3}}, "size is no setting of sirnn"),
+            ({"settings": {"size": 3}}, "size is not a setting of sirnn"),
             ({"settings": []}, "'list' object has no attribute 'items'"),
             ({"settings": {"dimensions": 9, "hidden": 7}}, "vectors have 4 dimensions, the model wants 9"),
         ],

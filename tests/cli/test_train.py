@@ -72,11 +72,11 @@ class TestSet:
     @pytest.mark.parametrize(
         ("part", "message"),
         [
-            ("hiden=5", "hiden is no setting of sirnn; known are dimensions, hidden, init, shared, joint"),
+            ("hiden=5", "hiden is not a setting of sirnn; known are dimensions, hidden, init, shared, joint"),
             ("hidden=5.5", "hidden must be int, is 5.5"),
             ("hidden=true", "hidden must be int, is True"),
             ("hidden=0", "hidden must be positive, is 0"),
-            ("positions=3", "positions is no setting of sirnn"),
+            ("positions=3", "positions is not a setting of sirnn"),
         ],
     )
     def test_no_such_setting(

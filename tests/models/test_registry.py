@@ -60,7 +60,7 @@ def test_faults_are_reported_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         system_config("sirnn", settings)
     assert str(caught.value).split("; ") == [
-        "hiden is no setting of sirnn",
+        "hiden is not a setting of sirnn",
         "known are dimensions, hidden, init, shared, joint",
         "hidden must be int, is '50'",
         "shared must be bool, is 1",

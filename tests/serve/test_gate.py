@@ -188,7 +188,7 @@ class TestRawEvents:
         verdict = answer(client.post("/v1/gate", json={"bot": BOT, "event": event}))
         assert (verdict["speak"], verdict["reason"], verdict["room"]) == (
             False,
-            "the event is no message",
+            "the event is not a message",
             None,
         )
 

@@ -224,7 +224,7 @@ class TestSaidBeforeAnyWork:
             "weight_decay must not be negative, is -1",
             "seed must not be negative, is -1",
             "false_addressee must be hardest or all, is 'some'",
-            "hiden is no setting of sirnn",
+            "hiden is not a setting of sirnn",
             "known are dimensions, hidden, init, shared, joint",
             "hidden must be positive, is 0",
         ]
@@ -391,5 +391,5 @@ class TestFromAModel:
         assert not out.exists()
 
     def test_the_plain_way(self, first: Path, config: TrainingConfig, corpus: Corpus, out: Path) -> None:
-        with pytest.raises(ConfigError, match="cannot go on in the plain way"):
+        with pytest.raises(ConfigError, match="cannot be trained further with --plain"):
             train(replace(config, plain=True), corpus, load_model(first), out)

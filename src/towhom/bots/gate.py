@@ -489,7 +489,7 @@ class _Answers:
                 kept = read_json(path)
                 self._day, self._count = str(kept["day"]), int(kept["count"])
             except (OSError, ValueError, LookupError, TypeError) as error:
-                log.error("%s cannot be read (%s); the day's answers are counted anew", path, error)
+                log.error("%s cannot be read (%s); counting of the day's answers starts again", path, error)
 
     def of(self, day: str) -> int:
         """How many there were on a day."""

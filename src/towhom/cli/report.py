@@ -91,7 +91,7 @@ def report(
     interruption, or with other options, the same command continues.
     """
     if cluster is not None and into is None:
-        raise click.UsageError("--cluster: what is found of each room goes to a folder; name it with --into")
+        raise click.UsageError("--cluster: results for each room go to a folder; name it with --into")
     if secret and not anonymous:
         raise click.UsageError("--secret is for --anonymous")
     kind = "csv" if excel and kind is None else kind

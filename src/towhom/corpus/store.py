@@ -258,6 +258,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         path,
         (FORMAT, VERSION),
         what="corpus",
-        again="build it anew with: towhom corpus build --force",
+        again="build it again with: towhom corpus build --force",
         error=CorpusError,
     )

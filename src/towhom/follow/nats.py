@@ -48,7 +48,7 @@ class _Taken(Delivery):
         try:
             await saying
         except (TimeoutError, OSError, self._lost) as error:
-            reason = f"NATS does not answer ({error}); started again, the command goes on where it was"
+            reason = f"NATS does not answer ({error}); start the command again to continue"
             raise TowhomError(f"{self.place}: {reason}") from error
 
 

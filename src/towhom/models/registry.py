@@ -139,14 +139,14 @@ def system_config(name: str, settings: dict[str, Any]) -> Any:
             them are named.
     """
     if not entry(name).neural:
-        raise ConfigError(f"{name} is no trained system; it has no settings")
+        raise ConfigError(f"{name} is not a trained system; it has no settings")
     config: Any = load_class(entry(name).config, object, f"the configuration of {name}")
     known = {each.name: each.type for each in fields(config)}
     own = entry(name).settings
     problems = []
     for key, value in settings.items():
         if key not in known:
-            problems.append(f"{key} is no setting of {name}; known are {', '.join(known)}")
+            problems.append(f"{key} is not a setting of {name}; known are {', '.join(known)}")
         elif type(value).__name__ != known[key] and not (known[key] == "float" and type(value) is int):
             problems.append(f"{key} must be {known[key]}, is {value!r}")
         elif key in own and own[key] != value:

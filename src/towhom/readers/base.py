@@ -207,7 +207,7 @@ class Source:
     def damaged(self, error: Exception, line: int | None = None) -> LogError:
         """The error for an archive that cannot be read to its end."""
         read = "" if line is None else f" after {line:,} lines"
-        reason = f"the archive is truncated or damaged{read} ({error}); unpack it again or fetch it anew"
+        reason = f"the archive is truncated or damaged{read} ({error}); unpack it again or fetch it again"
         return LogError(reason, file=self.name)
 
     def _read_already(self) -> LogError:
@@ -321,7 +321,7 @@ class Folder:
                 # read thousands of times.
                 archive = zipfile.ZipFile(path)
             except (*DAMAGED, OSError, NotImplementedError, ValueError) as error:
-                reason = f"the zip archive is truncated or damaged ({error}); fetch it anew"
+                reason = f"the zip archive is truncated or damaged ({error}); fetch it again"
                 raise LogError(reason, file=str(path)) from error
             if len(archive.infolist()) > _MAX_FILES:
                 raise LogError(f"the zip archive holds more than {_MAX_FILES:,} files", file=str(path))
@@ -398,7 +398,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, Callable[[], BinaryIO]]]:
                     name = member.name.removeprefix("./")
                     yield name, partial(_Slice.opened, path, member.offset_data, member.size)
     except (tarfile.TarError, OSError, ValueError) as error:
-        reason = f"the tar archive is truncated or damaged ({error}); fetch it anew"
+        reason = f"the tar archive is truncated or damaged ({error}); fetch it again"
         raise LogError(reason, file=str(path)) from error
 
 
@@ -465,7 +465,7 @@ def stream_source(name: str, stream: BinaryIO) -> Source:
     try:
         content = _Begun(decompressed(packed))  # type: ignore[arg-type]
     except (*DAMAGED, OSError) as error:
-        reason = f"the archive is truncated or damaged ({error}); pack it again or fetch it anew"
+        reason = f"the archive is truncated or damaged ({error}); pack it again or fetch it again"
         raise LogError(reason, file=name) from error
     source = Source(name, lambda: io.BufferedReader(content), once=True)
     source.head = content.head

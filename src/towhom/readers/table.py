@@ -70,9 +70,7 @@ class Table(Posts):
         if not self.by_values:
             return None
         columns = ",".join(f"{field}={column}" for field, column in self.columns.items())
-        return (
-            f"which columns are what is told from what stands in them: {columns}. If that is wrong: --columns"
-        )
+        return f"columns were chosen by their content: {columns}. If that is wrong: --columns"
 
     @classmethod
     def explain(cls, source: Source) -> str | None:

@@ -119,22 +119,18 @@ def _sections(part: Part, report: Report) -> Iterator[str]:
     if part.helpers:
         yield _section(
             "Top helpers",
-            "An answer is anything that somebody else says in a conversation that began with a question, "
-            "after the "
-            "question. First: how many questions they were the first to answer. Wait: how long those had "
-            "waited, at the "
-            "median.",
+            "An answer is any message by somebody else, after the question, in a conversation that began "
+            "with a question. First: how many questions this person answered first. Wait: how long those "
+            "questions had waited, as the median.",
             _helpers(part, people),
         )
     if part.questions:
         yield _section("Time to first answer", _waits_sentence(part), _waits(part))
         yield _section(
             "Open questions",
-            "Questions that began a conversation in which nobody else has said anything since; or that "
-            "somebody answered, "
-            "and the one who asked has asked again without an answer (asked again). Below each, what was "
-            "said last: what "
-            "was tried. The latest come first.",
+            "Questions after which nobody else wrote in the conversation, or which the asker asked again "
+            "without an answer (asked again). Below each question are the last messages of its conversation. "
+            "The latest come first.",
             _open_questions(part, report),
             long=True,
         )
@@ -412,30 +408,24 @@ def shown_text(text: str, most: int) -> str:
 def _method(report: Report) -> str:
     hidden = report.asked_for.get("anonymous")
     lines = [
-        "A <b>conversation</b> is what belongs together by replies: those that the platform marks, and "
-        "where it marks none, "
-        "those that towhom’s model reads from the chat. A single link that the model "
-        "reads may be wrong, and with it a question that counts as open; what is marked by the platform is "
-        "taken as it is.",
-        "A <b>question</b> is a message that asks something and begins a conversation: it has a question "
-        "mark, or ends as "
-        "questions do in languages that have none, and comes before anybody else has spoken in that "
-        "conversation.",
-        "The <b>first answer</b> is the first message of anybody else in that conversation, helpful or "
-        "not. Bots neither ask "
-        "nor answer.",
-        "A person is a name or an identifier of the log. Who has several names counts several times, "
-        "unless the log says "
-        "that they were renamed.",
+        "A <b>conversation</b> consists of messages that are connected by replies. Replies that the platform "
+        "marks are taken as they are; otherwise, towhom’s model works them out from the chat. A single link "
+        "that the model finds may be wrong, and so may a question that counts as open because of it.",
+        "A <b>question</b> is a message that asks something, at the beginning of a conversation and before "
+        "anybody else has written in it. It has a question mark, or ends as questions do in languages that "
+        "have none.",
+        "The <b>first answer</b> is the first message by anybody else in that conversation, helpful or not. "
+        "Bots neither ask nor answer.",
+        "A person is a name or an identifier in the log. People with several names count several times, "
+        "unless the log says that they were renamed.",
         f"Times are {_zone(report)}.",
-        "Choose any number, bar, ribbon or cell to see the messages that it was counted from.",
+        "Select any number, bar, ribbon or cell to see the messages behind it.",
     ]
     if hidden:
         lines.append(
-            "<b>Names are hidden</b>: of those who speak, also where texts, rooms and files name them, and "
-            "mail addresses and "
-            "telephone numbers. Names of people who never speak, nicknames, and what people tell about "
-            "themselves are not."
+            "<b>Names are hidden</b>: those of all speakers, also in texts and in names of rooms and files, "
+            "as well as mail addresses and telephone numbers. Names of people who never speak, nicknames, "
+            "and what people say about themselves are not hidden."
         )
     made = [
         f"{name} {value}"
@@ -444,8 +434,7 @@ def _method(report: Report) -> str:
     ]
     if made:
         lines.append(
-            f"Shown is only what was asked for: {shown(', '.join(made))}. What is not shown was read all "
-            f"the same."
+            f"This report is limited to {shown(', '.join(made))}. The model has read everything else, too."
         )
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
@@ -468,7 +457,7 @@ def _backwards(report: Report) -> str:
     if not rooms:
         return ""
     which = shown(", ".join(rooms[:3])) + (f" and {len(rooms) - 3:,} more" if len(rooms) > 3 else "")
-    return f". <b>Times run backwards</b> in {which}: what is said of answers is wrong there"
+    return f". <b>Times run backwards</b> in {which}: figures about answers are wrong there"
 
 
 def _day(time: datetime) -> str:

@@ -88,7 +88,7 @@ class Discord(Connector):
                 async for message in channel.history(after=after, limit=None, oldest_first=True):
                     self._take(self.message(message))
             except (self._discord.DiscordException, OSError, ValueError) as error:
-                log.warning("Discord: what was missed in %s is not given: %s", room, self.hide(error))
+                log.warning("Discord: missed messages in %s cannot be fetched: %s", room, self.hide(error))
 
     def client(self) -> discord.Client:
         """A client of the library whose events are ours."""

@@ -619,7 +619,7 @@ class IRC(Connector):
         if line.params[0].upper() == "CHATHISTORY":
             for room in self._rooms.values():
                 if room.name in line.params and room.held is not None:
-                    log.warning("%s: what was missed in %s is not given", self.address.server, room.name)
+                    log.warning("%s: missed messages in %s cannot be fetched", self.address.server, room.name)
                     self._history_over(room)
 
     def _history_over(self, room: _Room) -> None:

@@ -305,7 +305,9 @@ class Matrix(Connector):
             )
             if not isinstance(response, self._nio.RoomMessagesResponse):
                 log.warning(
-                    "%s: what was missed is not given: %s", self.address.server, self.hide(response.message)
+                    "%s: missed messages cannot be fetched: %s",
+                    self.address.server,
+                    self.hide(response.message),
                 )
                 break
             pages.append(response.chunk[::-1])

@@ -103,7 +103,7 @@ class XMPP(Connector):
         for room in self.address.rooms:
             if "@" not in room:
                 raise RoomError(
-                    f"{self.address.server}: {room} is no room; one looks like {room}@conference.…"
+                    f"{self.address.server}: {room} is not a room; one looks like {room}@conference.…"
                 )
         if self.secret("password") is None:
             raise RoomError(
@@ -367,7 +367,7 @@ class XMPP(Connector):
                 )
             except self._slixmpp.exceptions.IqError as error:
                 if last is None:
-                    log.warning("%s: what was missed in %s is not given", self.address.server, room.name)
+                    log.warning("%s: missed messages in %s cannot be fetched", self.address.server, room.name)
                     return
                 log.info("%s: %s; by time, then", self.address.server, error.condition)
                 last = None

@@ -48,7 +48,7 @@ class Bots:
         """
         room, message, direct = _received(body)
         if message is None:
-            return _silent(room, "the event is no message")
+            return _silent(room, "the event is not a message")
         self._limits.message(message, "body.message")
         record: Record = message.model_dump(mode="json", exclude_defaults=True)
         if key is not None or message.id is None or message.kind not in ("message", "action", "notice"):

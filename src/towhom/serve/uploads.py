@@ -210,7 +210,7 @@ def _folder() -> Iterator[Path]:
     try:
         folder = Path(mkdtemp(prefix=_PREFIX))
     except OSError as error:
-        sentence = "There is no place for the log; look at the disk of the server."
+        sentence = "There is no space for the log; check the disk of the server."
         raise Problem(503, "storage-failed", sentence) from error
     with ExitStack() as lock:
         with suppress(ImportError):  # then what we leave if we are killed stays

@@ -365,7 +365,7 @@ def _trained(start: SavedModel, config: TrainingConfig) -> NeuralSelector:
             f"the model to start from is {start.system} with settings of its own, which stay as they are"
         )
     if config.plain:
-        raise ConfigError("a model that was trained already cannot go on in the plain way")
+        raise ConfigError("a trained model cannot be trained further with --plain")
     return replace(start).model  # a copy: the one that was given stays as it is
 
 
