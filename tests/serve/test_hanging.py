@@ -53,7 +53,7 @@ class TestDeadline:
 
     def test_one_that_takes_turns_but_does_not_end(self, start: Start) -> None:
         """It is given up alone: its process works on, for others."""
-        server = start("--deadline", "1", "--max-body", "10000000", "--max-messages", "50000")
+        server = start("--deadline", "3", "--max-body", "10000000", "--max-messages", "50000")
         workers = server.workers
         chat = [message(f"p{number % 9}", f"p{number % 7}: {number}?") for number in range(50_000)]
         with ThreadPoolExecutor(1) as pool:
