@@ -40,7 +40,7 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MEMBER_HEADER = struct.Struct("<26xHH")
-"""Before a file in a zip archive: the lengths of its name and of what follows it; the rest is in the directory."""
+"""Before a file in a zip archive: the lengths of its name and of what follows it, among others."""
 _MEMBER_MAGIC = b"PK\x03\x04"
 _LZMA_PROPERTIES = 5
 """Bytes; before them are a version and their length."""
