@@ -200,6 +200,13 @@ class TestRawEvents:
         response = client.post("/v1/gate", json={"bot": BOT, "event": {"update_id": 1, "message": 3}})
         assert "not like those of telegram" in error(response, 422, "unknown-event", "body.event")
 
+    @pytest.mark.parametrize("date", [10**12, 10**18, 10**30, -(10**18), 1e300, "soon"])
+    def test_a_time_that_there_is_not(self, date: object, client: httpx.Client) -> None:
+        said = {"message_id": 7, "date": date, "text": "hi", "chat": {"id": -5, "type": "group"}}
+        event = {"update_id": 1, "message": {**said, "from": {"id": 17, "first_name": "Ada"}}}
+        response = client.post("/v1/gate", json={"bot": BOT, "event": event})
+        assert "not like those of telegram" in error(response, 422, "unknown-event", "body.event")
+
 
 class TestGuide:
     def test_the_bot_of_the_page(self, client: httpx.Client) -> None:

@@ -58,7 +58,7 @@ def read_event(event: Event, platform: str | None = None) -> Received | None:
         )
     try:
         return PLATFORMS[name].read(event)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         what = (
             f"it has no field {error}" if isinstance(error, KeyError) else "a field is not what it should be"
         )
@@ -66,6 +66,7 @@ def read_event(event: Event, platform: str | None = None) -> Received | None:
 
 
 def _moment(seconds: float) -> datetime:
+    """A time; OSError, ValueError or OverflowError if there is none of this number."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
