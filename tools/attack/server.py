@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.bots.test_platforms import CASES
 from tests.live.damage import VALUES
 from tests.readers.exports import zipped
 from tests.readers.hostile import cut, damaged, flipped, littered, nested, numbered, places, repeated
@@ -52,6 +53,7 @@ _REQUESTS: tuple[tuple[str, str, Any], ...] = (
         {"bot": {"id": "B1"}, "room": "json", "message": {**CHAT[0], "id": 9}, "max_tokens": 50},
     ),
     ("POST", "/v1/gate", {"bot": {"id": 4711}, "event": {"update_id": 1, "message": _TELEGRAM}}),
+    *(("POST", "/v1/gate", {"bot": {"id": "U1"}, "event": event}) for event, _ in CASES),
     ("PUT", "/v1/channels/json/people", {"people": [{"id": "B1", "name": "Robo", "bot": True}]}),
     ("POST", "/v1/channels/json/select", {"responder": "noor", "candidates": ["a broadcom"]}),
 )
