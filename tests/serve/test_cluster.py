@@ -28,8 +28,9 @@ from tests.serve.conftest import (
     texts,
     wait_for,
 )
-from tests.serve.databases import Postgres
+from tests.serve.databases import Network, Postgres
 from tests.serve.test_events import following, numbers
+from towhom.serve.storage import Append, AwayError, UnsureError
 
 ROOM = "/v1/channels/room"
 LEASE = ("--lease", "2")
@@ -305,6 +306,37 @@ class TestLosses:
             postgres.start()
         wait_for(lambda: server.client.get("/readyz").status_code == 200, 20)
         assert said(server.client, ROOM, CHAT[1:2])[0]["number"] == 1
+
+    def test_a_network_that_swallows_everything(
+        self, postgres: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Connections look well, and nothing comes back: who waits hears of it; all goes on afterwards."""
+        from towhom.serve import leases
+        from towhom.serve import postgres as module
+        from towhom.serve.database import Database
+
+        for each in (leases, module):
+            monkeypatch.setattr(each, "PATIENCE", 1.0)
+        network = Network(postgres.port)
+        behind = database.replace(f":{postgres.port}/", f":{network.port}/")
+        storage = module.PostgresStorage(Database(behind), "http://127.0.0.1:1", lease=1)
+        try:
+            assert storage.claim("room").address is None
+            storage.commit([Append("room", 0, [("{}", "{}")])])
+            network.works.clear()
+            with pytest.raises((AwayError, UnsureError)):
+                storage.commit([Append("room", 1, [("{}", "{}")])])
+            assert storage.claimed("room") is None
+            network.works.set()
+            wait_for(lambda: storage.claimed("room") is not None)
+            assert storage.count() == 1
+            kept = storage.channel("room")
+            assert kept is not None
+            # What was on its way when it stopped may have been saved then.
+            storage.commit([Append("room", kept.messages, [("{}", "{}")])])
+        finally:
+            network.works.set()
+            storage.close()
 
     def test_a_clock_that_jumps(self, several: Several, database: str) -> None:
         """The owner is taken for dead though it renewed its lease; it notices, and answers nothing stale."""
