@@ -301,7 +301,7 @@ class TestMeanwhile:
         assert "ERROR" not in server.log
 
     def test_a_process_that_hangs_or_dies(self, start: Start) -> None:
-        server = start("--deadline", "2")
+        server = start("--deadline", "8")
         for blow, code in ((signal.SIGSTOP, "took-too-long"), (signal.SIGKILL, "worker-lost")):
             with long_log(server) as lines:
                 some_messages(lines)
