@@ -44,12 +44,24 @@ def decompressed(stream: BinaryIO) -> BinaryIO:
     return buffered
 
 
-class _Xz(io.RawIOBase):
-    """The content of xz streams, one after the other, with a limit to the memory: `lzma.open` has none."""
+def decompressed_lzma(stream: BinaryIO, header: bytes) -> BinaryIO:
+    """The content of an LZMA stream that has its header elsewhere, as in a zip archive."""
+    return _Unpacked(_Xz(stream, header), stream)
 
-    def __init__(self, archive: BinaryIO) -> None:
+
+class _Xz(io.RawIOBase):
+    """The content of xz streams, one after the other, with a limit to the memory: `lzma.open` has none.
+
+    Args:
+        archive: The streams.
+        header: What comes before them.
+    """
+
+    def __init__(self, archive: BinaryIO, header: bytes = b"") -> None:
         self._archive = archive
         self._stream = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        self._header = header
+        self._given = 0
 
     def readable(self) -> bool:
         return True
@@ -64,12 +76,16 @@ class _Xz(io.RawIOBase):
                     return 0
                 self._stream = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
             elif self._stream.needs_input:
-                packed = self._archive.read(_BUFFER)
+                packed, self._header = self._header or self._archive.read(_BUFFER), b""
                 if not packed:
                     raise EOFError("it ends before its content does")
             content = self._stream.decompress(packed, len(into))
         into[: len(content)] = content
+        self._given += len(content)
         return len(content)
+
+    def tell(self) -> int:
+        return self._given
 
     def _next_stream(self) -> bytes:
         """What follows after a stream; zeros may stand between."""

@@ -108,3 +108,10 @@ def test_cells_are_no_formulas(run: Run, tmp_path: Path, command: str) -> None:
     rows = list(csv.DictReader(io.StringIO(run(command, path, "--csv").stdout)))
     assert [row["text"] for row in rows] == [*(f"'{text}" for text in texts[:-2]), *texts[-2:]]
     assert {row["speaker"] for row in rows} == {"'=ada"}
+
+
+@pytest.mark.parametrize("command", ["read", "who", "threads"])
+def test_tabs_take_no_room(run: Run, tmp_path: Path, command: str) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("[10:00] <ada> is it done?\n[10:01] <bob> " + "\t" * 50_000 + "yes\n")
+    assert len(run(command, log).stdout) < 200_000

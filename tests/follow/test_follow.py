@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import command
 from tests.follow.conftest import Broker, address, wait_until
-from tests.serve.conftest import Server, Start
+from tests.serve.conftest import Server, Start, counted
 from towhom.errors import ConfigError
 from towhom.follow.source import Delivery, Options, Shard, lines_of, open_source
 
@@ -37,11 +38,15 @@ def texts(server: Server, room: str) -> list[str]:
 
 def test_killed_in_the_middle(broker: Broker, start: Start) -> None:
     server = start("--rate", "0")
-    broker.publish((f"chat.{ROOMS[number % 3]}", said(number)) for number in range(COUNT))
+    broker.publish((f"chat.{ROOMS[number % 3]}", said(number)) for number in range(15))
     process = subprocess.Popen(follow(broker, server), stderr=subprocess.DEVNULL)
-    wait_until(lambda: len(texts(server, "help")) >= 5)
+    wait_until(lambda: len(texts(server, "help")) == 5)
+    halted = server.halt(0)  # so that it is in the middle of something
+    broker.publish((f"chat.{ROOMS[number % 3]}", said(number)) for number in range(15, COUNT))
+    wait_until(lambda: counted(server.client, "towhom_jobs") > 0)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    os.kill(halted, signal.SIGCONT)
     assert sum(len(texts(server, room)) for room in ROOMS) < COUNT
     broker.publish((f"chat.{ROOMS[number % 3]}", said(number)) for number in range(COUNT, COUNT + 30))
     broker.publish([("chat.help", said(0))])  # a publisher that sends again

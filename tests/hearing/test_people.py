@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.costs import check_growth, seconds
 from towhom.hearing import people as module
 from towhom.hearing.people import REMEMBERED, People
 from towhom.hearing.spelling import LONGEST_NAME, folded, one_slip, shown_name
@@ -359,31 +360,45 @@ class TestForgetting:
         assert sum(people.is_name(f"guest{number}") for number in range(20_000)) == REMEMBERED
 
     def test_many_of_several_words(self) -> None:
-        """Each newcomer costs the same: nothing is built anew from all the names there are."""
         people = People()
-        start = time.perf_counter()
-        for number in range(3 * REMEMBERED):
-            people.hear(f"Guest{number} Number{number}")
-        assert time.perf_counter() - start < 20
+        hear_guests(people, range(3 * REMEMBERED))
         last = 3 * REMEMBERED - 1
         assert people.long_names(f"guest{last}") == [f"guest{last} number{last}"]
         assert people.long_names("guest0") == []
         assert sum(map(len, people._first_words.values())) == REMEMBERED
 
+    def test_each_newcomer_costs_the_same(self) -> None:
+        """Nothing is built anew from all the names there are."""
+
+        def cost(times: int) -> float:
+            people, count = People(), times * REMEMBERED // 4
+            hear_guests(people, range(count))
+            return seconds(lambda: hear_guests(people, range(count, 2 * count)))
+
+        check_growth(cost)
+
+
+def hear_guests(people: People, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        people.hear(f"Guest{number} Number{number}")
+
+
+def hear_long(people: People, length: int) -> None:
+    for letter in "abcde":
+        people.hear(letter * length, name=f"{letter} " * (length // 2))
+        people.hear(letter * length)
+        people.rename(letter * length, letter * (length - 1))
+
 
 class TestOddNames:
     def test_very_long(self) -> None:
         people = People()
-        start = time.perf_counter()
-        for letter in "abcde":
-            people.hear(letter * 10_000, name=f"{letter} " * 5000)
-            people.hear(letter * 10_000)
-            people.rename(letter * 10_000, letter * 9_999)
-        assert time.perf_counter() - start < 2
+        hear_long(people, 10_000)
         assert len(people) == 5
         assert all(len(person.name) <= LONGEST_NAME for person in people)
         assert people.hear("a" * 10_000).id == "a" * 10_000
         assert people.hear("b" * 9_999).id == "b" * 10_000
+        check_growth(lambda times: seconds(lambda: hear_long(People(), 10_000 * times)))
 
     def test_empty(self) -> None:
         people = People()

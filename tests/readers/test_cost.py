@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
-from time import process_time, sleep
 
 import pytest
 
+from tests.costs import check_growth, seconds
 from tests.readers.exports import (
     START,
     Files,
@@ -57,10 +58,6 @@ from tests.readers.platforms import (
 from towhom.readers import READERS, read_conversations
 
 _LENGTH = 4_000
-_NOISE = 0.005
-"""Seconds below which a measurement says nothing."""
-_ATTEMPTS, _PAUSE = 10, 0.2
-"""A busy machine may disturb some of them, and for some seconds; the best counts."""
 
 UNITS = [
     *(" ", "\t", "<", ">", "@", ":", "[", "]", "(", "9", "a", ".", "-", "\\", '"', "_"),
@@ -369,9 +366,7 @@ def test_every_format_has_hostile_logs() -> None:
 def cost(log: bytes | Files, format: str, folder: Path) -> float:
     """Seconds of the processor that reading takes."""
     path = write(folder, log if isinstance(log, dict) else {"log": log})
-    start = process_time()
-    sum(1 for _ in read_conversations(path, format=format))
-    return process_time() - start
+    return seconds(lambda: sum(1 for _ in read_conversations(path, format=format)))
 
 
 @pytest.mark.parametrize(
@@ -386,14 +381,10 @@ def cost(log: bytes | Files, format: str, folder: Path) -> float:
     ids=ascii,
 )
 def test_the_cost_of_a_log_grows_with_its_length(format: str, unit: str, tmp_path: Path) -> None:
-    costs = {1: float("inf"), 4: float("inf")}
-    for attempt in range(_ATTEMPTS):
-        sleep(_PAUSE * attempt)
-        for times in costs:
-            logs = HOSTILE[format](unit * (times * _LENGTH // len(unit)))
-            folder = tmp_path / f"{attempt} {times}"
-            seconds = sum(cost(log, format, folder / str(place)) for place, log in enumerate(logs))
-            costs[times] = min(costs[times], seconds)
-        if costs[4] < 10 * max(costs[1], _NOISE):
-            return
-    raise AssertionError(f"four times the length cost {costs[4] / costs[1]:.0f} times as much")
+    folders = (tmp_path / str(number) for number in count())
+
+    def reading(times: int) -> float:
+        logs = HOSTILE[format](unit * (times * _LENGTH // len(unit)))
+        return sum(cost(log, format, next(folders)) for log in logs)
+
+    check_growth(reading)

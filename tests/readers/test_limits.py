@@ -46,7 +46,7 @@ from tests.readers.platforms import (
 from towhom import readers
 from towhom.errors import LogError
 from towhom.readers import Report, find_logs, read_conversations, read_messages
-from towhom.readers.base import MAX_MESSAGE
+from towhom.readers.base import MAX_MESSAGE, Folder
 
 BOMB = "x" * (MAX_MESSAGE + (1 << 17))
 _DAY = "31/05/24, 10:00 - Ada: "
@@ -156,17 +156,38 @@ def peak(run: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def endless(path: Path) -> Path:
-    """A small archive with 200 MB in one line."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("log.txt", "w") as file:
+def endless(path: Path, method: int = zipfile.ZIP_DEFLATED) -> Path:
+    """A small archive with 80 MB in one line."""
+    with zipfile.ZipFile(path, "w", method) as archive, archive.open("log.txt", "w") as file:
         file.write(b"[10:00] <ada> hi\n" * 10 + b"[10:00] <ada> ")
-        for _ in range(200):
+        for _ in range(80):
             file.write(b"x" * (1 << 20))
     return path
 
 
-def test_a_line_without_an_end_takes_no_memory(tmp_path: Path) -> None:
-    path = endless(tmp_path / "log.zip")
+METHODS = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_however_a_zip_archive_is_packed(method: int, tmp_path: Path) -> None:
+    content = b"".join(b"[10:00] <ada> number %d\n" % number for number in range(40_000))
+    path = tmp_path / "log.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a/one.txt", content)
+        archive.writestr("two.txt", content[:-1000])
+    one, two = Folder.of(path).files
+    for source, expected in ((one, content), (two, content[:-1000])):
+        with source.open() as stream:
+            assert stream.read() == expected
+        assert (source.position, source.size) == (len(expected), len(expected))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(LogError):
+        list(read_messages(path))
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_a_line_without_an_end_takes_no_memory(method: int, tmp_path: Path) -> None:
+    path = endless(tmp_path / "log.zip", method)
 
     def read() -> None:
         with pytest.raises(LogError, match=r"log.zip/log.txt:11: a line of more than 4 MB"):

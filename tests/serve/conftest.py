@@ -45,7 +45,7 @@ class Server:
         found = re.match(r"towhom serves at (http://\S+/) ", self.process.stdout.readline())
         assert found, self.log
         self.address = found[1].rstrip("/")
-        self.client = httpx.Client(base_url=found[1], timeout=30)
+        self.client = httpx.Client(base_url=found[1], timeout=60)
 
     @property
     def log(self) -> str:
@@ -81,7 +81,7 @@ class Server:
             self._ended()
 
     def _ended(self) -> int:
-        code = self.process.wait(20)
+        code = self.process.wait(60)
         self.client.close()
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -219,7 +219,7 @@ def counted(client: httpx.Client, name: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.split("{")[0].split(" ")[0] == name)
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 10) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "it did not happen"

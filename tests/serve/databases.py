@@ -8,6 +8,8 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,43 @@ class Postgres:
                 env={"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(self.folder)},
             )
         assert done.returncode == 0, (self.folder / "output").read_text()
+
+
+class Network:
+    """Between a server and a database: it may take what is said, and pass nothing on.
+
+    Args:
+        port: Of the database.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._database = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.works = threading.Event()
+        self.works.set()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # the end of the tests
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._join, args=(client,), daemon=True).start()
+
+    def _join(self, client: socket.socket) -> None:
+        self.works.wait()
+        with client, socket.create_connection(("127.0.0.1", self._database)) as database:
+            back = threading.Thread(target=self._pass, args=(database, client), daemon=True)
+            back.start()
+            self._pass(client, database)
+            back.join()
+
+    def _pass(self, source: socket.socket, to: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                self.works.wait()
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
 
 
 def _user() -> pwd.struct_passwd:

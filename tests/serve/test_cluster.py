@@ -28,11 +28,12 @@ from tests.serve.conftest import (
     texts,
     wait_for,
 )
-from tests.serve.databases import Postgres
+from tests.serve.databases import Network, Postgres
 from tests.serve.test_events import following, numbers
+from towhom.serve.storage import Append, AwayError, UnsureError
 
 ROOM = "/v1/channels/room"
-LEASE = ("--lease", "1")
+LEASE = ("--lease", "2")
 
 
 class Several(list[Server]):
@@ -182,11 +183,10 @@ class TestTogether:
         """All in order, at once, not when somebody looks by chance; another history begins at 0."""
         said(shared[0].client, channel, CHAT[:2])
         with (
-            following(shared[0].client, channel) as one,
-            following(shared[1].client, channel, after=0) as two,
-            following(shared[2].client, channel) as three,
+            following(shared[0].client, channel, quiet=False) as one,
+            following(shared[1].client, channel, quiet=False, after=0) as two,
+            following(shared[2].client, channel, quiet=False) as three,
         ):
-            began = time.monotonic()
             for number in range(20):
                 said(shared[number % 3].client, channel, CHAT[:1])
             assert numbers(one, 22) == numbers(three, 22) == list(range(22))
@@ -196,7 +196,6 @@ class TestTogether:
             shared[2].client.delete(channel)
             said(shared[0].client, channel, talk("ada> anew"))
             assert [next(each)[1]["message"]["text"] for each in (one, two, three)] == ["anew"] * 3
-            assert time.monotonic() - began < 14, "nobody was told; they looked by themselves"
 
     def test_channels_that_leave_memory_are_given_up(self, start: Start, database: str) -> None:
         flags = (*LEASE, "--idle", "0.3")
@@ -239,9 +238,7 @@ class TestLosses:
         assert same(said(several[0].client, ROOM, CHAT), said(client, channel, CHAT))
         assert several.owner() is several[0]
         several[0].kill()
-        began = time.monotonic()
         assert same(said(several[1].client, ROOM, CHAT), said(client, channel, CHAT))
-        assert time.monotonic() - began < 10
         assert several.owner() is several[1]
         assert len(texts(several[1].client, ROOM)) == 12
 
@@ -309,6 +306,37 @@ class TestLosses:
             postgres.start()
         wait_for(lambda: server.client.get("/readyz").status_code == 200, 20)
         assert said(server.client, ROOM, CHAT[1:2])[0]["number"] == 1
+
+    def test_a_network_that_swallows_everything(
+        self, postgres: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Connections look well, and nothing comes back: who waits hears of it; all goes on afterwards."""
+        from towhom.serve import leases
+        from towhom.serve import postgres as module
+        from towhom.serve.database import Database
+
+        for each in (leases, module):
+            monkeypatch.setattr(each, "PATIENCE", 1.0)
+        network = Network(postgres.port)
+        behind = database.replace(f":{postgres.port}/", f":{network.port}/")
+        storage = module.PostgresStorage(Database(behind), "http://127.0.0.1:1", lease=1)
+        try:
+            assert storage.claim("room").address is None
+            storage.commit([Append("room", 0, [("{}", "{}")])])
+            network.works.clear()
+            with pytest.raises((AwayError, UnsureError)):
+                storage.commit([Append("room", 1, [("{}", "{}")])])
+            assert storage.claimed("room") is None
+            network.works.set()
+            wait_for(lambda: storage.claimed("room") is not None)
+            assert storage.count() == 1
+            kept = storage.channel("room")
+            assert kept is not None
+            # What was on its way when it stopped may have been saved then.
+            storage.commit([Append("room", kept.messages, [("{}", "{}")])])
+        finally:
+            network.works.set()
+            storage.close()
 
     def test_a_clock_that_jumps(self, several: Several, database: str) -> None:
         """The owner is taken for dead though it renewed its lease; it notices, and answers nothing stale."""

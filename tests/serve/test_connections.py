@@ -76,7 +76,7 @@ class TestSlow:
                         continue
             except ConnectionError:
                 pass
-            assert 3 < sent < 200
+            assert 1 < sent < 200
             assert told(quiet) == b""
         assert time.monotonic() - begin >= 1
 
@@ -88,11 +88,11 @@ class TestSlow:
 
     def test_answers_may_take_longer(self, start: Start) -> None:
         """And so may streams: only what comes in is timed."""
-        server = start("--receive", "0.3")
+        server = start("--receive", "1")
         server.client.put("/v1/channels/room/messages", json={"messages": []})
         with server.client.stream("GET", "/v1/channels/room/events") as events:
             lines = events.iter_lines()
-            time.sleep(1)
+            time.sleep(2)
             server.client.post(
                 "/v1/channels/room/messages", json={"message": {"speaker": "ada", "text": "hi"}}
             )

@@ -102,10 +102,11 @@ class TestCrash:
         server = start()
         said(server.client, ROOM, LONG[:80])
         said(client, channel, LONG[:80])
+        worker = server.halt(0)  # so that it does not answer before it is killed
         with ThreadPoolExecutor(1) as pool:
             lost = pool.submit(server.client.post, f"{ROOM}/messages", json={"messages": LONG * 10})
             wait_for(lambda: counted(server.client, "towhom_jobs") == 1)
-            os.kill(server.workers[0], signal.SIGKILL)
+            os.kill(worker, signal.SIGKILL)
             sentence = error(lost.result(), 503, "worker-lost")
             assert sentence.endswith("send it again.")
             assert lost.result().headers["Retry-After"] == "1"

@@ -17,19 +17,25 @@ ROOM = "/v1/channels/room"
 
 @contextmanager
 def following(
-    client: httpx.Client, channel: str, headers: dict[str, str] | None = None, **params: Any
+    client: httpx.Client,
+    channel: str,
+    headers: dict[str, str] | None = None,
+    *,
+    quiet: bool = True,
+    **params: Any,
 ) -> Iterator[Iterator[tuple[int, JSON]]]:
-    """The events of a channel: number and observation."""
+    """The events of a channel: number and observation. If it may not be `quiet`, no comment comes first."""
     with client.stream("GET", f"{channel}/events", params=params, headers=headers) as response:
         assert response.status_code == 200
         assert response.headers["Content-Type"].startswith("text/event-stream")
-        yield _events(response.iter_lines())
+        yield _events(response.iter_lines(), quiet)
 
 
-def _events(lines: Iterator[str]) -> Iterator[tuple[int, JSON]]:
+def _events(lines: Iterator[str], quiet: bool) -> Iterator[tuple[int, JSON]]:
     event: dict[str, str] = {}
     for line in lines:
         if line.startswith(":"):
+            assert quiet, "nobody was told; the server looked by itself"
             continue
         if line:
             name, _, value = line.partition(": ")

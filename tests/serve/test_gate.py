@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.bots.test_platforms import CASES
+from tests.live.damage import VALUES
+from tests.readers.hostile import places
 from tests.serve.conftest import JSON, Server, answer, error
+from towhom.serve.bots import room_of
 
 SAID = {"speaker": "ann", "text": "hi"}
 BOT = {"id": "helper", "aliases": ["hb"]}
@@ -198,6 +205,25 @@ class TestRawEvents:
 
     def test_damaged(self, client: httpx.Client) -> None:
         response = client.post("/v1/gate", json={"bot": BOT, "event": {"update_id": 1, "message": 3}})
+        assert "not like those of telegram" in error(response, 422, "unknown-event", "body.event")
+
+    @pytest.mark.parametrize("number", range(len(CASES)))
+    def test_whatever_is_in_it(self, number: int) -> None:
+        """A room, or none."""
+        random = Random(number)
+        for _ in range(200):
+            event = json.loads(json.dumps(CASES[number][0]))
+            for _ in range(random.randint(1, 2)):
+                holder, key = random.choice(list(places(event)))
+                holder[key] = deepcopy(random.choice(VALUES))
+            body = json.dumps({"bot": BOT, "event": event}).encode()
+            assert isinstance(room_of(body), str | None), body
+
+    @pytest.mark.parametrize("date", [10**12, 10**18, 10**30, -(10**18), 1e300, "soon"])
+    def test_a_time_that_there_is_not(self, date: object, client: httpx.Client) -> None:
+        said = {"message_id": 7, "date": date, "text": "hi", "chat": {"id": -5, "type": "group"}}
+        event = {"update_id": 1, "message": {**said, "from": {"id": 17, "first_name": "Ada"}}}
+        response = client.post("/v1/gate", json={"bot": BOT, "event": event})
         assert "not like those of telegram" in error(response, 422, "unknown-event", "body.event")
 
 

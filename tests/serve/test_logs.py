@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from tests.serve.exports import slack_export, zipped
 from tests.serve.sockets import error_of, half_open, told
 from towhom.cli import main
 from towhom.serve import logs
-from towhom.serve.logs import LogAnswers
+from towhom.serve.logs import LogAnswers, UnreadableLogError
 
 FILE = {"Content-Type": "application/octet-stream"}
 IRC = "".join(f"{line}\n" for line in irc_days(Random(3), days=2, lines=150))
@@ -211,6 +212,21 @@ class TestRefused:
         response = client.post("/v1/logs", content=b"[10:00] <ada> hi\n", headers=headers)
         assert "octet-stream" in error(response, 415, "not-a-file", "header.Content-Type")
 
+    def test_no_code_of_a_format_is_imported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """`module:Class` is for commands: who sends a log does not choose what the server runs."""
+        (tmp_path / "chosen.py").write_text("class Mine: pass\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        path = tmp_path / "log.txt"
+        path.write_text(IRC)
+        with pytest.raises(UnreadableLogError, match="There is no format of this name"):
+            LogAnswers(towhom.load(), path, 1000, "chosen:Mine")
+        assert "chosen" not in sys.modules
+
+    @pytest.mark.parametrize("format", ["json:JSONDecoder", "chosen:Mine", "none", ":"])
+    def test_an_unknown_format(self, format: str, client: httpx.Client) -> None:
+        response = client.post("/v1/logs", params={"format": format}, content=IRC.encode(), headers=FILE)
+        error(response, 422, "unreadable-log", "body")
+
     def test_too_large(self, start: Start) -> None:
         server = start("--max-log", "1000", "--max-lines", "3")
         post = server.client.post
@@ -285,7 +301,7 @@ class TestMeanwhile:
         assert "ERROR" not in server.log
 
     def test_a_process_that_hangs_or_dies(self, start: Start) -> None:
-        server = start("--deadline", "2")
+        server = start("--deadline", "8")
         for blow, code in ((signal.SIGSTOP, "took-too-long"), (signal.SIGKILL, "worker-lost")):
             with long_log(server) as lines:
                 some_messages(lines)

@@ -93,7 +93,7 @@ def begun(command: list[str], folder: Path, port: int) -> Iterator[str]:
     with (folder / "log.txt").open("w") as log:
         running = subprocess.Popen(command, stdout=log, stderr=log, env={"HOME": str(folder), "PATH": PATH})
     try:
-        for _ in range(100):
+        for _ in range(600):
             try:
                 socket.create_connection(("127.0.0.1", port)).close()
                 break
@@ -104,7 +104,7 @@ def begun(command: list[str], folder: Path, port: int) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         running.terminate()
-        running.wait(10)
+        running.wait(60)
 
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -121,7 +121,7 @@ def test_proxy(name: str, start: Start, tmp_path: Path) -> None:
         refused = httpx.post(f"{reached}{ROOM}/messages", json={"messages": CHAT})
         error(refused, 401, "unauthorized", "header.Authorization")
         headers = {"Authorization": "Bearer a-token-for-the-proxy"}
-        with httpx.Client(base_url=reached, headers=headers, timeout=10) as client:
+        with httpx.Client(base_url=reached, headers=headers, timeout=60) as client:
             before = said(client, ROOM, CHAT[:3])
             with following(client, ROOM) as events:
                 # Each comes at once, not when the proxy has enough of them.

@@ -24,6 +24,7 @@ ATTACKS: dict[str, Attack] = {
     "server killed": server.killed,
     "workers killed": server.workers_killed,
     "workers halted": server.workers_halted,
+    "clock jumps": server.clock_jumps,
     "half-open connections": server.half_open_connections,
     "slow bodies": server.slow_bodies,
     "malformed HTTP": server.malformed,

@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.bots.test_platforms import CASES
 from tests.live.damage import VALUES
 from tests.readers.exports import zipped
 from tests.readers.hostile import cut, damaged, flipped, littered, nested, numbered, places, repeated
@@ -52,6 +53,7 @@ _REQUESTS: tuple[tuple[str, str, Any], ...] = (
         {"bot": {"id": "B1"}, "room": "json", "message": {**CHAT[0], "id": 9}, "max_tokens": 50},
     ),
     ("POST", "/v1/gate", {"bot": {"id": 4711}, "event": {"update_id": 1, "message": _TELEGRAM}}),
+    *(("POST", "/v1/gate", {"bot": {"id": "U1"}, "event": event}) for event, _ in CASES),
     ("PUT", "/v1/channels/json/people", {"people": [{"id": "B1", "name": "Robo", "bot": True}]}),
     ("POST", "/v1/channels/json/select", {"responder": "noor", "candidates": ["a broadcom"]}),
 )
@@ -59,9 +61,9 @@ _REQUESTS: tuple[tuple[str, str, Any], ...] = (
 
 
 @contextmanager
-def _server(folder: Path, *flags: str) -> Iterator[Server]:
+def _server(folder: Path, *flags: str, **environment: str) -> Iterator[Server]:
     """One that stays as it is; in the end, it stops as it should, and has met no error of its own."""
-    server = Server(folder, "--workers", "2", "--rate", "0", *flags)
+    server = Server(folder, "--workers", "2", "--rate", "0", *flags, **environment)
     try:
         yield server
         assert server.stop() == 0
@@ -143,6 +145,44 @@ def _others_are_answered(server: Server) -> None:
         other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         reply = told(other)
     assert reply.startswith(b"HTTP/1.1 200 OK"), reply
+
+
+_JUMPING = """
+import os, time
+
+def jumping(clock=time.time, path=os.environ["TOWHOM_ATTACK_CLOCK"]):
+    with open(path) as file:
+        return clock() + float(file.read() or 0)
+
+time.time = jumping
+"""
+"""What every process of a server runs first: its clock is as far off as a file says."""
+
+
+@contextmanager
+def clock_jumps(folder: Path) -> Iterator[Try]:
+    """By seconds and by decades, forward and back, under load: order and keys do not depend on it."""
+    numbers = count()
+    first = folder / "first"
+    first.mkdir(parents=True)
+    (first / "sitecustomize.py").write_text(_JUMPING)
+    clock = folder / "clock"
+    clock.write_text("0")
+    path = os.pathsep.join(filter(None, (str(first), os.environ.get("PYTHONPATH"))))
+    with _server(folder, PYTHONPATH=path, TOWHOM_ATTACK_CLOCK=str(clock)) as server:
+
+        def attempt(random: Random) -> int:
+            load = Load(f"room{next(numbers)}-")
+            with load.on(server):
+                wait_for(lambda: load.begun, _PATIENCE)
+                for _ in range(5):
+                    clock.write_text(str(random.uniform(-1, 1) * 10 ** random.randint(0, 9)))
+                    assert _ready(server)
+                    time.sleep(random.uniform(0, 0.3))
+            load.check(server)
+            return load.count
+
+        yield attempt
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -50,7 +51,7 @@ def read_event(event: Event, platform: str | None = None) -> Received | None:
     >>> read_event(update).message.name
     'Ada'
     """
-    name = platform or next((name for name, each in PLATFORMS.items() if each.recognises(event)), None)
+    name = platform or next((name for name in PLATFORMS if _recognises(name, event)), None)
     if name not in PLATFORMS:
         known = ", ".join(PLATFORMS)
         raise TowhomError(
@@ -58,14 +59,21 @@ def read_event(event: Event, platform: str | None = None) -> Received | None:
         )
     try:
         return PLATFORMS[name].read(event)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         what = (
             f"it has no field {error}" if isinstance(error, KeyError) else "a field is not what it should be"
         )
         raise TowhomError(f"the event is not like those of {name}: {what}") from error
 
 
+def _recognises(platform: str, event: Event) -> bool:
+    with suppress(TypeError):  # a list where there should be a name
+        return PLATFORMS[platform].recognises(event)
+    return False
+
+
 def _moment(seconds: float) -> datetime:
+    """A time; OSError, ValueError or OverflowError if there is none of this number."""
     return datetime.fromtimestamp(seconds, UTC)
 
 

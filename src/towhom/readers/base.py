@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import io
+import struct
 import sys
 import tarfile
 import zipfile
@@ -19,7 +20,7 @@ from typing import Any, BinaryIO, ClassVar, Self
 
 from towhom.chat import Kind, Message
 from towhom.errors import LogError
-from towhom.files import DAMAGED, decompressed
+from towhom.files import DAMAGED, decompressed, decompressed_lzma
 
 Record = tuple[int, Any]
 """Where it stands in its source (line or record, from 0), and the raw line (bytes) or JSON value."""
@@ -38,6 +39,15 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_MEMBER_HEADER = struct.Struct("<26xHH")
+"""Before a file in a zip archive: the lengths of its name and of what follows it, among others."""
+_MEMBER_MAGIC = b"PK\x03\x04"
+_LZMA_PROPERTIES = 5
+"""Bytes; before them are a version and their length."""
+_ENCRYPTED, _HAS_END = 1, 2
+"""Flags of a file in a zip archive; the latter of one that is packed with LZMA."""
+_UNKNOWN = 2**64 - 1
+"""The size of LZMA's content that ends with a mark."""
 _MAX_FILES = 1_000_000
 """Of a zip archive."""
 _SHOWN_PROBLEMS = 20
@@ -370,7 +380,30 @@ def _file_opener(path: Path) -> Callable[[], BinaryIO]:
 
 
 def _member_opener(archive: zipfile.ZipFile, member: str) -> Callable[[], BinaryIO]:
+    info = archive.getinfo(member)
+    if info.compress_type in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA) and not info.flag_bits & _ENCRYPTED:
+        return partial(_open_member, Path(str(archive.filename)), info)
     return lambda: archive.open(member)  # type: ignore[return-value]
+
+
+def _open_member(path: Path, info: zipfile.ZipInfo) -> BinaryIO:
+    """A file in a zip archive, packed with bzip2 or LZMA.
+
+    `zipfile` unpacks at once whatever becomes of the bytes that it reads: gigabytes, if these are few and
+    hostile.
+    """
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        header = file.read(_MEMBER_HEADER.size)
+    if len(header) < _MEMBER_HEADER.size or not header.startswith(_MEMBER_MAGIC):
+        raise zipfile.BadZipFile("it has no header where it should begin")
+    name, extra = _MEMBER_HEADER.unpack(header)
+    packed = _Slice.opened(path, info.header_offset + len(header) + name + extra, info.compress_size)
+    if info.compress_type == zipfile.ZIP_BZIP2:
+        return decompressed(packed)
+    properties = packed.read(4 + _LZMA_PROPERTIES)[4:]
+    size = _UNKNOWN if info.flag_bits & _HAS_END else info.file_size
+    return decompressed_lzma(packed, properties + size.to_bytes(8, "little"))
 
 
 def is_tar(path: Path) -> bool:
@@ -460,7 +493,7 @@ def stream_source(name: str, stream: BinaryIO) -> Source:
         LogError: It is a zip archive, which is read from its end.
     """
     packed = _Begun(stream)
-    if packed.head.startswith(b"PK\x03\x04"):
+    if packed.head.startswith(_MEMBER_MAGIC):
         raise LogError("a zip archive cannot be read from a pipe; save it to a file first", file=name)
     try:
         content = _Begun(decompressed(packed))  # type: ignore[arg-type]

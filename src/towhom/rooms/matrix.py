@@ -377,7 +377,7 @@ class Matrix(Connector):
         if not isinstance(content, dict) or not isinstance(source.get("sender"), str):
             return []
         stamp = source.get("origin_server_ts")
-        time = datetime.fromtimestamp(stamp / 1000 if isinstance(stamp, int) else 0, UTC)
+        time = _moment(stamp if isinstance(stamp, int) else 0)
         advance = _heard(str(source.get("event_id", "")))
         if kind == "m.room.member" and "state_key" in source:
             return list(self._member(room, source, time, advance))
@@ -451,6 +451,13 @@ class Matrix(Connector):
 def _shown(person: str, name: str | None) -> str:
     """What people see: the display name, else the first part of the identifier."""
     return name or person.removeprefix("@").partition(":")[0] or person
+
+
+def _moment(stamp: int) -> datetime:
+    """A time of the Matrix server; anybody's server may say any number."""
+    with suppress(ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(stamp / 1000, UTC)
+    return datetime.fromtimestamp(0, UTC)
 
 
 def _heard(identifier: str) -> Advance:

@@ -132,7 +132,7 @@ def _received(
         if not message["speaker"]:  # platforms do not say who takes a message back
             message["speaker"] = body.bot.id
         return room, _LINE.validate_python(message), received.direct
-    except (TowhomError, ValidationError, ValueError) as error:
+    except (TowhomError, ValidationError, ValueError, TypeError) as error:
         sentence = str(error) if isinstance(error, TowhomError) else "the event cannot be read"
         raise Problem(422, "unknown-event", f"{sentence[:1].upper()}{sentence[1:]}.", "body.event") from error
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from socket import SHUT_RDWR, socket
 from time import monotonic, sleep
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import psycopg
 from psycopg import conninfo
+from psycopg.pq import TransactionStatus
 
 from towhom.errors import ConfigError
 from towhom.serve.storage import AwayError, StorageError
@@ -20,6 +24,8 @@ log = logging.getLogger("towhom.serve")
 SCHEMES = ("postgresql://", "postgres://")
 PATIENCE = 15.0
 """Seconds that a database has to come back, before those who wait for it are told so."""
+_ACTIVE = TransactionStatus.ACTIVE
+"""A statement was sent, and there is no answer yet."""
 _PAUSE = 0.1
 """Seconds between attempts to reach it."""
 _DEFAULTS = {
@@ -113,6 +119,7 @@ class Database:
             raise ConfigError(f"{source}: {sentence}") from None
         self._own = threading.local()
         self._all: set[Connection] = set()
+        self._made: WeakSet[Connection] = WeakSet()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -129,6 +136,8 @@ class Database:
             psycopg.Error: There is none to be had.
         """
         made: Connection = psycopg.connect(**self._parameters, autocommit=True)
+        with self._lock:
+            self._made.add(made)
         try:
             made.execute(_SESSION)
         except BaseException:
@@ -177,6 +186,19 @@ class Database:
                 if self._closed or monotonic() > end:
                     raise AwayError(described(error)) from None
             sleep(_PAUSE)
+
+    def cut(self) -> None:
+        """End the connections that wait for an answer; those who wait hear that it will not come.
+
+        A network may take what is said, acknowledge it, and pass nothing on: the system notices nothing then.
+        """
+        with self._lock:
+            waiting = [
+                each for each in self._made if not each.closed and each.info.transaction_status is _ACTIVE
+            ]
+        for each in waiting:
+            with suppress(psycopg.Error, OSError), socket(fileno=os.dup(each.fileno())) as connected:
+                connected.shutdown(SHUT_RDWR)
 
     def prepare(self) -> None:
         """See to it that the tables are those of this version.

@@ -16,7 +16,7 @@ from time import monotonic
 
 import psycopg
 
-from towhom.serve.database import Connection, Database, described
+from towhom.serve.database import PATIENCE, Connection, Database, described
 from towhom.serve.storage import AwayError, FencedError, Owner
 from towhom.version import __version__
 
@@ -24,6 +24,8 @@ log = logging.getLogger("towhom.serve")
 
 _BEATS = 5
 """Renewals in the time that a lease lasts."""
+_LOOK = 0.5
+"""Seconds between looks at whether something hangs."""
 _FORGOTTEN = "10 minutes"
 """After which a server that has expired is deleted."""
 _ALIVE = "SELECT expires > clock_timestamp() FROM servers WHERE id = %s FOR NO KEY UPDATE"
@@ -56,8 +58,12 @@ class Leases:
         self._stopped = threading.Event()
         with database.connect() as connection:
             self._renew(connection)
-        self._thread = threading.Thread(target=self._keep_up, name="towhom-lease", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=work, name="towhom-lease", daemon=True)
+            for work in (self._keep_up, self._cut_off)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def alive(self) -> bool:
@@ -141,7 +147,8 @@ class Leases:
     def close(self) -> None:
         """Give up all channels, and be known no more."""
         self._stopped.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
         try:
             with self._database.connect() as connection:
                 connection.execute("DELETE FROM servers WHERE id = %s", (self._id,))
@@ -195,6 +202,14 @@ class Leases:
                 connection, pause = None, min(0.2, self._seconds / _BEATS)
         if connection is not None:
             connection.close()
+
+    def _cut_off(self) -> None:
+        """End what hangs when this server has been dead for a while: renewals, and what requests wait for."""
+        last = 0.0
+        while not self._stopped.wait(_LOOK):
+            if monotonic() > max(self._end, last) + PATIENCE:
+                last = monotonic()
+                self._database.cut()
 
     def _alive_until_now(self, connection: Connection) -> bool | None:
         """Renew; whether the lease was not over before. None if there is no such server."""

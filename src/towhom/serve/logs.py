@@ -89,6 +89,9 @@ class LogAnswers:
         self._rooms: dict[str, LogRoom] = {}
         self._sessions = _Sessions(model, path.parent)
         self._report = Report()
+        if format is not None and format.partition(":")[0] not in readers():
+            # Never `module:Class`, which would be imported: who sends a log does not choose what code runs.
+            raise UnreadableLogError(f"There is no format of this name. Known are {', '.join(readers())}.")
         try:
             self._logs = find_logs(path, format=format, report=self._report)
         except LogError as error:

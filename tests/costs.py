@@ -1,0 +1,35 @@
+"""What something costs, whatever the machine is and does: lengths are compared, not seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import process_time, sleep
+
+_NOISE = 0.005
+"""Seconds below which a cost says nothing."""
+_ATTEMPTS = 10
+"""The best counts: a machine that is busy makes things slower for a while, never faster."""
+_PAUSE = 0.2
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Seconds of the processor that something takes."""
+    start = process_time()
+    work()
+    return process_time() - start
+
+
+def check_growth(cost: Callable[[int], float]) -> None:
+    """Fail if what is four times as long costs more than ten times as much.
+
+    Args:
+        cost: The seconds for something that is so many times as long.
+    """
+    costs = {1: float("inf"), 4: float("inf")}
+    for attempt in range(_ATTEMPTS):
+        sleep(_PAUSE * attempt)
+        for times in costs:
+            costs[times] = min(costs[times], cost(times))
+        if costs[4] < 10 * max(costs[1], _NOISE):
+            return
+    raise AssertionError(f"four times the length cost {costs[4] / costs[1]:.0f} times as much")
