@@ -74,7 +74,7 @@ class TestVerdicts:
     ) -> None:
         """What starts a conversation with the bot is about what was said before."""
         chat = (
-            "noor> my wifi is gone since the upgrade", "eve> who is up for lunch?", 
+            "noor> my wifi is gone since the upgrade", "eve> who is up for lunch?",
             "wren> noor: which card is it?",
             "dan> eve: me", "noor> a broadcom", "eve> dan: burgers?",
         )  # fmt: skip

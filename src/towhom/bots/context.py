@@ -115,7 +115,7 @@ class RelatedMessages:
         return [each for each in every.values() if not each.utterance.gone]
 
     def _called_from(self, first: Turn, latest_first: list[Turn]) -> Iterator[Turn]:
-        """The last messages of those whom it names and of who began it, before a conversation with the bot."""
+        """The last messages of those whom it names and of who began it, before they turned to the bot."""
         if first.utterance.speaker == self._me:
             return
         named = (call.who for each in (self.turn, first) for call in each.utterance.calls)
