@@ -212,8 +212,8 @@ class Judge:
         if around.honored:
             return Manner.FRONT
         if around.request:
-            word = around.ordinary and (not self._you or self._begins_phrase(around))
-            return Manner.ABOUT if word else Manner.BARE
+            plain = around.ordinary and (not self._you or self._begins_phrase(around))
+            return Manner.ABOUT if plain else Manner.BARE
         if around.ordinary or around.several:
             return Manner.BARE if self._you and not around.ordinary else Manner.ABOUT
         word = _NEXT_WORD.match(after)

@@ -77,7 +77,7 @@ class Connector(ABC):
         self._position = Position(state)
         self._unsure: dict[str, list[str]] = {}
         """By key, what the last run was about to send when it ended: room, text, and who it was."""
-        self._own: dict[str, list[Message]] = {}
+        self._said_since: dict[str, list[Message]] = {}
         """By the key of something unsure, what we said after the message that it answers."""
         self._events: deque[tuple[Event, Advance | None]] = deque()
         self._there = asyncio.Event()
@@ -241,8 +241,8 @@ class Connector(ABC):
         self._events.append((event, advance))
         if self._unsure and isinstance(event, Message):
             if event.id in self._unsure:
-                self._own.setdefault(event.id, [])
-            for key, said in self._own.items():
+                self._said_since.setdefault(event.id, [])
+            for key, said in self._said_since.items():
                 if event.speaker in (self.me, self._unsure[key][2]):
                     said.append(event)
         if advance is not None:
@@ -301,13 +301,13 @@ class Connector(ABC):
 
     async def _found(self, key: str) -> Message | None:
         """What the last run sent with a key, though it had no time to write that down; None if it did not."""
-        if key not in self._own:  # nothing is unsure, or the server does not say it again
+        if key not in self._said_since:  # nothing is unsure, or the server does not say it again
             return None
         room, text, _ = self._unsure[key]
         first = self.first_part(text).split()
         end = asyncio.get_running_loop().time() + _UNSURE
         while True:
-            for message in self._own[key]:
+            for message in self._said_since[key]:
                 if message.channel == room and message.text.split() == first:
                     return message
             if asyncio.get_running_loop().time() >= end:
