@@ -185,7 +185,8 @@ def test_a_word_that_is_the_name_of_the_bot(model: Model, name: str, text: str) 
 
 
 @pytest.mark.parametrize(
-    "text", ["great, thank you so much!", "thank you very much", "thanks for your help", "ok, danke dir"]
+    "text",
+    ["great, thank you so much!", "thank you very much", "thanks for your help", "ok, danke dir", "고마워"],
 )
 def test_thanks_want_nothing(model: Model, text: str) -> None:
     assert not speaks(model, ANSWERED, f"ann> {text}")

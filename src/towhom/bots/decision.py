@@ -262,7 +262,8 @@ def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
 def _is_remark(case: _Case) -> bool:
     """Whether a message that does not call the bot wants nothing of it."""
     said = case.turn.utterance
-    if wants(said) or _goes_on(case):
+    thanks = said.bearing.greets and not said.asks and only_greets(said)
+    if (wants(said) and not thanks) or _goes_on(case):
         return False
     last = _last_word(case)
     if last is None:
