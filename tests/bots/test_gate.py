@@ -57,8 +57,31 @@ class TestVerdicts:
     def test_the_context_is_the_conversation(self, model: Model) -> None:
         verdict = asyncio.run(hear_all(Gate("helper", model=model), lines(*CHAT[:5])))[-1]
         context = verdict.context(max_tokens=500)
-        assert [message.id for message in context] == ["m2", "m3", "m4"]
+        assert [message.id for message in context] == ["m0", "m2", "m3", "m4"]
         assert str(context).endswith("noor -> helper: it says broadcom")
+
+    @pytest.mark.parametrize(
+        ("call", "first"),
+        [
+            ("noor> helper: how do I fix that?", "m0"),
+            ("wren> @helper can you help us with that?", "m0"),
+            ("mira> helper, summarize what noor said", "m0"),
+            ("eve> helper, which burgers are best?", "m1"),
+        ],
+    )
+    def test_a_bot_that_is_called_out_of_a_conversation_reads_it(
+        self, model: Model, call: str, first: str
+    ) -> None:
+        """What starts a conversation with the bot is about what was said before."""
+        chat = (
+            "noor> my wifi is gone since the upgrade", "eve> who is up for lunch?",
+            "wren> noor: which card is it?",
+            "dan> eve: me", "noor> a broadcom", "eve> dan: burgers?",
+        )  # fmt: skip
+        verdict = asyncio.run(hear_all(Gate("helper", model=model), lines(*chat, call)))[-1]
+        found = [message.id for message in verdict.context(max_tokens=500)]
+        assert found == (["m0", "m2", "m4", "m6"] if first == "m0" else ["m1", "m3", "m5", "m6"])
+        assert [message.id for message in verdict.context(max_tokens=20)] == ["m6"]
 
     @pytest.mark.parametrize("most", [0, 1, 5, 12, 20, 60])
     def test_the_context_is_never_longer_than_asked_for(self, model: Model, most: int) -> None:

@@ -157,3 +157,38 @@ def test_whatever_comes_there_is_a_sentence(platform: str, event: Event) -> None
 def test_own_messages_of_others_are_not_taken_for_a_platform() -> None:
     with pytest.raises(TowhomError, match="no platform that is known"):
         read_event({"speaker": "ann", "text": "hi"})
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "url_verification", "challenge": "abc", "token": "…"},
+        {"type": "app_rate_limited", "minute_rate_limited": 1, "team_id": "T1"},
+        {"type": "event_callback", "event": {"type": "reaction_added", "user": "U1", "event_ts": "1.2"}},
+        {"type": "event_callback", "event": {"type": "member_joined_channel", "user": "U1", "channel": "C1"}},
+        {"t": "TYPING_START", "op": 0, "s": 3, "d": {"channel_id": "1", "user_id": "2", "timestamp": 1}},
+        {"t": None, "op": 10, "s": None, "d": {"heartbeat_interval": 41250}},
+        {"type": "m.reaction", "room_id": "!r:x", "sender": "@ada:x", "event_id": "$8", "content": {}},
+        {"type": "m.typing", "room_id": "!r:x", "content": {"user_ids": []}},
+        {"event": "typing", "data": {"user_id": "u1"}, "broadcast": {"channel_id": "c1"}, "seq": 2},
+        {"status": "OK", "seq_reply": 1},
+    ],
+)  # fmt: skip
+def test_what_platforms_send_besides_messages(event: Event) -> None:
+    assert read_event(event) is None
+
+
+def test_a_file_without_a_word() -> None:
+    event = slack(subtype="file_share", files=[{}])
+    del event["event"]["text"]
+    received = read_event(event)
+    assert received is not None
+    assert received.message.text == ""
+
+
+def test_an_administrator_who_speaks_as_the_group_is_no_bot() -> None:
+    event = telegram(sender_chat={"id": -5, "type": "group", "title": "lab"})
+    event["message"]["from"] = {"id": 1087968824, "is_bot": True, "first_name": "Group"}
+    received = read_event(event)
+    assert received is not None
+    assert (received.message.name, received.message.bot) == ("lab", False)

@@ -162,3 +162,41 @@ def test_in_other_languages(model: Model, question: str, answer: str, follow_up:
 def test_who_asks_on_at_once_needs_half_the_threshold(model: Model) -> None:
     assert speaks(model, ANSWERED, "ann> and on the other host?", threshold=1.0)
     assert not speaks(model, (*ANSWERED, "bob> nice"), "ann> and on the other host?", threshold=1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("will", "will it rain tomorrow?"), ("will", "will you bring the tent?"), ("may", "may I come in?"),
+        ("can", "can you help me?"), ("do", "do you have a minute?"), ("support", "do we support windows 7?"),
+        ("bot", "bot broken?"), ("mark", "can you mark it?"), ("pi", "pi day is when?"),
+    ],
+)  # fmt: skip
+def test_a_word_that_is_the_name_of_the_bot(model: Model, name: str, text: str) -> None:
+    """It is no call where people would say it anyway."""
+
+    async def chat() -> tuple[bool, bool]:
+        gate = Gate(name, model=model)
+        said = lines("ann> morning", "bob> hi ann", f"ann> {text}", f"ann> {name}: when is the deadline?")
+        *_, word, call = [bool(await gate.hear(message)) for message in said]
+        return word, call
+
+    assert asyncio.run(chat()) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["great, thank you so much!", "thank you very much", "thanks for your help", "ok, danke dir", "고마워"],
+)
+def test_thanks_want_nothing(model: Model, text: str) -> None:
+    assert not speaks(model, ANSWERED, f"ann> {text}")
+
+
+@pytest.mark.parametrize("text", ["that one doesn't respond", "hey you forgot one", "it won't start"])
+def test_what_is_still_wrong(model: Model, text: str) -> None:
+    assert speaks(model, ANSWERED, f"ann> {text}")
+
+
+def test_a_command_that_is_called_as_the_bot_is(model: Model) -> None:
+    assert speaks(model, TALK, "ann> /robo status")
+    assert not speaks(model, TALK, "ann> /milo status")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from pathlib import Path
@@ -12,6 +13,8 @@ from tests.rooms.robo import CARD, LOG
 from tests.rooms.servers import ChatServer, InspIRCd, NgIRCd
 from tests.rooms.test_bot import Robo, wait_for
 from tests.rooms.test_join import Talker
+from towhom import Message
+from towhom.rooms import Connector, connect
 
 
 class Listener(Talker):
@@ -95,5 +98,56 @@ def test_a_server_without_history_restarts(tmp_path: Path) -> None:
         assert eve.heard[said:] == [CARD]
     finally:
         robo.kill()
+        eve.leave()
+        server.stop()
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+async def question_in(room: Connector) -> Message:
+    async for event in room:
+        if isinstance(event, Message) and event.speaker == "eve":
+            return event
+    raise AssertionError
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_killed_between_sending_and_writing_that_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bool
+) -> None:
+    """What the server plays back shows whether an answer was sent, even if it would be another one now."""
+    server = InspIRCd(tmp_path / "irc")
+    eve = Listener(server.port, "eve", "#room")
+    address, state = f"irc://robo@127.0.0.1:{server.port}/#room", tmp_path / "position"
+
+    async def first_run() -> None:
+        async with connect(address, state=state, write=True) as room:
+            say = room.say
+
+            async def killed(*told: str | None) -> None:
+                if said:
+                    await say(*told)  # type: ignore[arg-type]
+                raise KilledError
+
+            monkeypatch.setattr(room, "say", killed)
+            eve.say("robo: is it up?")
+            question = await question_in(room)
+            await room.send("#room", "yes, it is up", question.id, key=question.id)
+
+    async def second_run() -> None:
+        async with connect(address, state=state, write=True) as room:
+            question = await question_in(room)
+            await room.send("#room", "I think so", question.id, key=question.id)
+            await room.send("#room", "that is all")
+
+    try:
+        with pytest.raises(KilledError):
+            asyncio.run(first_run())
+        asyncio.run(second_run())
+        wait_for(lambda: "that is all" in eve.heard)
+        assert eve.heard == ["yes, it is up" if said else "I think so", "that is all"]
+    finally:
         eve.leave()
         server.stop()

@@ -48,7 +48,7 @@ class TestMessages:
         called, follow_up, about = verdicts[2], verdicts[4], verdicts[5]
         assert called["called"]
         assert called["reply_to"] == {"id": "noor", "name": "noor", "message": "2"}
-        assert [each["id"] for each in follow_up["context"]] == ["2", "3", "4"]
+        assert [each["id"] for each in follow_up["context"]] == ["0", "2", "3", "4"]
         assert follow_up["thread"] == called["thread"]
         assert (about["reason"], about["context"]) == ("mira talks about helper", [])
 
@@ -248,6 +248,8 @@ class TestGuide:
             try:
                 transport = httpx.HTTPTransport(retries=8)
                 with httpx.Client(transport=transport, timeout=30) as platform:
+                    asked = {"type": "url_verification", "challenge": "3eZbrw1aB", "token": "x"}
+                    assert platform.post(f"http://127.0.0.1:{port}/", json=asked).text == "3eZbrw1aB"
                     platform.post(f"http://127.0.0.1:{port}/", json=event).raise_for_status()
                 assert bot.stdout is not None
                 assert bot.stdout.readline().startswith("answer U2147483697 in C-guide because ")

@@ -15,6 +15,8 @@ _BYTES = 3
 _MARKS = 4
 """Tokens that go into marking one message off from the next."""
 _CUT = "…"
+_CALLED_WITHIN = 600.0
+"""Seconds within which a bot that is called is called out of what was talked about."""
 
 
 def rough_tokens(text: str) -> int:
@@ -62,7 +64,8 @@ class RelatedMessages:
     """The messages that help to understand a message, the most telling first.
 
     First the message and what it answers, link by link; then its conversation; then what else its speaker and
-    the bot have said to each other. Later messages come before earlier ones.
+    the bot have said to each other; then what those talked about whom it names (`what ann said`), and what
+    the bot was called out of: `robo: how do I fix that?`. Later messages come before earlier ones.
 
     Args:
         session: Of the room.
@@ -106,8 +109,29 @@ class RelatedMessages:
         latest_first = turns[::-1]
         conversation = [each for each in latest_first if each.thread in threads]
         between = [each for each in latest_first if {each.utterance.speaker, each.addressee} == pair]
-        every = {each.order: each for each in (*chain, *conversation, *between)}
+        called_from = {each.thread for each in self._called_from(chain[-1], latest_first)}
+        around = [each for each in latest_first if each.thread in called_from]
+        every = {each.order: each for each in (*chain, *conversation, *between, *around)}
         return [each for each in every.values() if not each.utterance.gone]
+
+    def _called_from(self, first: Turn, latest_first: list[Turn]) -> Iterator[Turn]:
+        """The last messages of those whom it names and of who began it, before they turned to the bot."""
+        if first.utterance.speaker == self._me:
+            return
+        named = (call.who for each in (self.turn, first) for call in each.utterance.calls)
+        for person in dict.fromkeys((*named, first.utterance.speaker)):
+            before = (
+                each for each in latest_first
+                if each.order < first.order and person in (each.utterance.speaker, each.addressee)
+            )  # fmt: skip
+            last = next(before, None)
+            if last is not None and person != self._me and _is_soon_after(first, last):
+                yield last
+
+
+def _is_soon_after(turn: Turn, before: Turn) -> bool:
+    now, then = turn.utterance.time, before.utterance.time
+    return now is None or then is None or now - then <= _CALLED_WITHIN
 
 
 def _shortened(message: Message, tokens: int, count: Count) -> Message:

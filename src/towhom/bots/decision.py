@@ -12,10 +12,11 @@ from typing import NamedTuple
 from towhom.bots.context import RelatedMessages
 from towhom.bots.policy import Policy
 from towhom.bots.verdict import GateVerdict, ReplyTo
-from towhom.bots.wishes import awaits, continues, objects, wants
+from towhom.bots.wishes import awaits, continues, objects, only_greets, wants
 from towhom.chat import Kind, Message
 from towhom.hearing.languages import languages_of
 from towhom.hearing.manners import Manner
+from towhom.hearing.names import COMMON
 from towhom.hearing.utterance import CALLED, SPOKEN, Utterance
 from towhom.hearing.words import normalized, words
 from towhom.live import Observation, Session, Verdict
@@ -27,6 +28,8 @@ _TELLING = 0.6
 """Words with less weight than this are in every other message."""
 _FEW_WORDS = 3
 """An acknowledgement that begins like an answer has no more than these."""
+_SHORTEST_NAME = 3
+"""Shorter ones are words as well."""
 _SHORTEST_TOPIC = 4
 """Letters of a word that says what a message is about."""
 _GOES_ON = 60.0
@@ -188,7 +191,10 @@ def _command(case: _Case) -> Outcome | None:
     """What a command calls for: `/ask`, `!help`, `/ask@robo`; None if a message is none."""
     first, _, _ = case.message.text.partition(" ")
     word, _, whose = first.strip().partition("@")
-    mine = word.casefold() in map(str.casefold, case.policy.commands)
+    named = case.session.people.find(word[1:])
+    mine = word.casefold() in map(str.casefold, case.policy.commands) or (
+        named is not None and named.id == case.me
+    )
     if not mine and _COMMAND.fullmatch(word) is None:
         return None
     owner = case.session.people.find(whose) if whose else None
@@ -208,13 +214,21 @@ def _takes_turns(case: _Case) -> bool:
 def _is_named_in_a_question(case: _Case) -> bool:
     """Whether a message wants something, names the bot, and calls nobody: `last question juno: is it on`.
 
-    What asks about the bot does not: `does juno sleep`.
+    What asks about the bot does not: `does juno sleep`. Nor does a word that happens to be its name: `may I`.
     """
     said = case.turn.utterance
     manner = next((call.manner for call in said.calls if call.who == case.me), None)
-    if manner is None or said.addressees or not wants(said):
+    if manner is None or said.addressees or not wants(said) or _has_an_ordinary_name(case, said):
         return False
     return manner is Manner.INSIDE or _begins_with_name(case, said)
+
+
+def _has_an_ordinary_name(case: _Case, said: Utterance) -> bool:
+    """Whether all of the bot's names that a message has are words that it may have anyway."""
+    person, weight = case.session.people.get(case.me), case.session.model.lexicon.weight
+    there = set(words(said.text))
+    named = [] if person is None else [name for name in map(normalized, person.names) if name in there]
+    return bool(named) and all(weight(name) <= COMMON or len(name) < _SHORTEST_NAME for name in named)
 
 
 def _begins_with_name(case: _Case, said: Utterance) -> bool:
@@ -248,7 +262,8 @@ def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
 def _is_remark(case: _Case) -> bool:
     """Whether a message that does not call the bot wants nothing of it."""
     said = case.turn.utterance
-    if wants(said) or _goes_on(case):
+    thanks = said.bearing.greets and not said.asks and only_greets(said)
+    if (wants(said) and not thanks) or _goes_on(case):
         return False
     last = _last_word(case)
     if last is None:
@@ -299,9 +314,10 @@ def _goes_on(case: _Case) -> bool:
 
 
 def _acknowledges(said: Utterance) -> bool:
-    """Whether a message says no more than that the bot was heard: `ok`, `haha`, a smile."""
+    """Whether a message says no more than that the bot was heard: `ok`, `haha`, `thank you so much!`."""
     few = len(said.text.split()) <= _FEW_WORDS
-    return said.telling == 0 or (few and (said.bearing.answers or said.bearing.greets))
+    short = few and (said.bearing.answers or said.bearing.greets)
+    return said.telling == 0 or short or only_greets(said)
 
 
 def _last_exchange(case: _Case) -> float | None:

@@ -80,18 +80,28 @@ def _moment(seconds: float) -> datetime:
 # -- Slack: Events API, with or without its envelope
 
 _SLACK_KINDS = {"me_message": Kind.ACTION, "bot_message": Kind.NOTICE}
+_SLACK_NOTES = ("url_verification", "app_rate_limited")
+"""What Slack sends to an address besides events."""
 _SLACK_MENTION = re.compile(r"<@(\w+)(?:\|([^>]*))?>")
 _SLACK_LINK = re.compile(r"<(https?://[^|>]+)(?:\|[^>]*)?>")
 _SLACK_CALLS = re.compile(r"<!(here|channel|everyone)(?:\|[^>]*)?>")
 
 
 def _is_slack(event: Event) -> bool:
-    inner = event.get("event") if event.get("type") == "event_callback" else event
-    return isinstance(inner, Mapping) and inner.get("type") in ("message", "app_mention") and "ts" in inner
+    kind = event.get("type")
+    if kind == "event_callback":
+        return isinstance(event.get("event"), Mapping)
+    return kind in _SLACK_NOTES or _is_slack_message(event)
+
+
+def _is_slack_message(event: Event) -> bool:
+    return event.get("type") in ("message", "app_mention") and ("ts" in event or "subtype" in event)
 
 
 def _slack(event: Event) -> Received | None:
     event = event["event"] if event.get("type") == "event_callback" else event
+    if not _is_slack_message(event):
+        return None
     room, direct = event["channel"], event.get("channel_type") == "im"
     subtype = event.get("subtype")
     if subtype == "message_deleted":
@@ -102,11 +112,12 @@ def _slack(event: Event) -> Received | None:
         event, kind = event["message"], Kind.EDIT
     elif subtype not in (None, *_SLACK_KINDS, "thread_broadcast", "file_share"):
         return None
-    mentions = tuple(match[1] for match in _SLACK_MENTION.finditer(event["text"]))
+    text = event.get("text") or ""  # a file, or what a bot shows in blocks, has none
+    mentions = tuple(match[1] for match in _SLACK_MENTION.finditer(text))
     thread = event.get("thread_ts")
     message = Message(
         event.get("user") or event["bot_id"],
-        _slack_text(event["text"]),
+        _slack_text(text),
         time=_moment(float(event["ts"])),
         id=event["ts"],
         reply_to=thread if thread != event["ts"] else None,
@@ -134,12 +145,12 @@ _DISCORD_SPOKEN = (0, 19, 20)
 
 
 def _is_discord(event: Event) -> bool:
-    inner = event.get("d") if event.get("t") in _DISCORD_KINDS else event
-    return isinstance(inner, Mapping) and "channel_id" in inner and ("author" in inner or inner is not event)
+    dispatched = "d" in event and ("op" in event or event.get("t") in _DISCORD_KINDS)
+    return dispatched or ("channel_id" in event and "author" in event)
 
 
 def _discord(event: Event) -> Received | None:
-    kind = _DISCORD_KINDS.get(event.get("t") or "MESSAGE_CREATE")
+    kind = _DISCORD_KINDS.get(event.get("t") or "") if "op" in event or "t" in event else Kind.MESSAGE
     inner = event.get("d", event)
     if kind is None:
         return None
@@ -192,7 +203,8 @@ def _telegram(event: Event) -> Received | None:
     text = said.get("text", said.get("caption"))
     if text is None:
         return None
-    author = said.get("from") or said.get("sender_chat") or said["chat"]
+    # For who speaks as a group or as a channel, `from` is a bot of Telegram's.
+    author = said.get("sender_chat") or said.get("from") or said["chat"]
     entities = said.get("entities") or said.get("caption_entities") or ()
     message = Message(
         author["id"],
@@ -222,10 +234,12 @@ _MATRIX_QUOTE = re.compile(r"\A(?:> [^\n]*\n)+\n")
 
 
 def _is_matrix(event: Event) -> bool:
-    return "room_id" in event and "sender" in event and str(event.get("type", "")).startswith("m.room.")
+    return str(event.get("type", "")).startswith("m.") and isinstance(event.get("content"), Mapping)
 
 
 def _matrix(event: Event) -> Received | None:
+    if not {"room_id", "sender"} <= event.keys():  # typing, receipts
+        return None
     room, content = event["room_id"], event.get("content") or {}
     if event["type"] == "m.room.redaction":
         gone = event.get("redacts") or content["redacts"]
@@ -259,8 +273,9 @@ _MATTERMOST_KINDS = {"posted": Kind.MESSAGE, "post_edited": Kind.EDIT, "post_del
 
 
 def _is_mattermost(event: Event) -> bool:
-    posted = event.get("event") in _MATTERMOST_KINDS and isinstance(event.get("data"), Mapping)
-    return posted or {"post_id", "channel_id", "user_id", "text"} <= event.keys()
+    if isinstance(event.get("event"), str) and isinstance(event.get("data"), Mapping):
+        return event["event"] in _MATTERMOST_KINDS or "broadcast" in event
+    return "seq_reply" in event or {"post_id", "channel_id", "user_id", "text"} <= event.keys()
 
 
 def _mattermost(event: Event) -> Received | None:
@@ -275,6 +290,8 @@ def _mattermost(event: Event) -> Received | None:
                 name=event.get("user_name") or None,
             )
         )
+    if event.get("event") not in _MATTERMOST_KINDS:
+        return None
     data, kind = event["data"], _MATTERMOST_KINDS[event["event"]]
     post = parse_json(data["post"]) if isinstance(data["post"], str) else data["post"]
     if str(post.get("type", "")).startswith("system_"):

@@ -72,6 +72,21 @@ def objects(said: Utterance) -> bool:
     )
 
 
+def only_greets(said: Utterance) -> bool:
+    """Whether a message is nothing but greetings, thanks and fillers.
+
+    >>> only_greets(Utterance("ann", "great, thank you so much!")), only_greets(Utterance("ann", "hey you"))
+    (True, False)
+    """
+    plain = normalized(said.text)
+    spoken = languages_of(plain, said.language)
+    for each in spoken:
+        rest, _ = _without_lead(plain, each)
+        if not any(map(str.isalnum, rest)) or rest in each.filler or rest in each.greeting:
+            return True
+    return False
+
+
 def awaits(said: Utterance) -> bool:
     """Whether a message of the bot leaves the next word to its reader: it asks, or tells them what to do.
 

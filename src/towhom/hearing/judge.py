@@ -212,7 +212,8 @@ class Judge:
         if around.honored:
             return Manner.FRONT
         if around.request:
-            return Manner.ABOUT if around.ordinary and not self._you else Manner.BARE
+            plain = around.ordinary and (not self._you or self._begins_phrase(around))
+            return Manner.ABOUT if plain else Manner.BARE
         if around.ordinary or around.several:
             return Manner.BARE if self._you and not around.ordinary else Manner.ABOUT
         word = _NEXT_WORD.match(after)
@@ -223,6 +224,11 @@ class Judge:
             return Manner.BARE if self._you and "?" in after else Manner.ABOUT
         asked = self._you or "?" in after or self._is_polite()
         return Manner.BARE if asked or english else Manner.ABOUT
+
+    def _begins_phrase(self, around: _Around) -> bool:
+        """Whether a name and the words after it are a phrase that asks somebody: `will you`, `can you`."""
+        text = around.word + around.after
+        return any(each.request.starting(text) > len(around.word) for each in self.languages)
 
     def _inside(self, around: _Around) -> Manner:
         after = around.after

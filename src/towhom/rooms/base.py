@@ -31,6 +31,8 @@ _WAITING = 100_000
 """Events that may wait to be dealt with. A server that cannot be told to wait would cut us off otherwise."""
 _SENT = 1000
 """Keys of what was sent that are remembered."""
+_UNSURE = 2.0
+"""Seconds to wait for what was sent before a crash to come back."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 120.0
 """Seconds between attempts to connect again."""
 
@@ -53,6 +55,8 @@ class Connector(ABC):
     """What the service is called."""
     secret_names: ClassVar[tuple[str, ...]] = ()
     """Secrets that it takes: `password`, `token`."""
+    knows_keys: ClassVar[bool] = False
+    """Whether `say` itself finds out what was sent with a key before a crash."""
     talkative: ClassVar[tuple[str, ...]] = ()
     """Loggers of its library that write down secrets; as long as it runs, they write `…` instead."""
 
@@ -71,6 +75,10 @@ class Connector(ABC):
         """As `position`, with what still waits to be dealt with: where a lost connection goes on."""
         self._secrets = dict(secrets or {})
         self._position = Position(state)
+        self._unsure: dict[str, list[str]] = {}
+        """By key, what the last run was about to send when it ended: room, text, and who it was."""
+        self._said_since: dict[str, list[Message]] = {}
+        """By the key of something unsure, what we said after the message that it answers."""
         self._events: deque[tuple[Event, Advance | None]] = deque()
         self._there = asyncio.Event()
         self._room_for_more = asyncio.Event()
@@ -87,6 +95,7 @@ class Connector(ABC):
     async def __aenter__(self) -> Self:
         self._position.open()
         self.reached = deepcopy(self.position)
+        self._unsure = dict(self.position.get("sending", {}))
         self._ready = asyncio.get_running_loop().create_future()
         for name in self.talkative:
             logging.getLogger(name).addFilter(self._hiding)
@@ -133,7 +142,8 @@ class Connector(ABC):
             text: The text.
             reply_to: The identifier of the message that this one answers.
             key: If the message is sent again with the same key, for example after a crash, it appears only
-                once, as far as the server supports this.
+                once. Give the identifier of the message that is answered: where the server does not know
+                keys, the messages that it sends again from after that message show whether it was sent.
 
         Raises:
             RoomError: The connector only listens, or the server refuses.
@@ -145,12 +155,15 @@ class Connector(ABC):
         sent: dict[str, str | None] = self.position.setdefault("sent", {})
         if key is not None and key in sent:
             return sent[key]
-        identifier = await self.say(room, text, reply_to, key)
-        if key is not None:
-            sent[key] = identifier
-            while len(sent) > _SENT:
-                del sent[next(iter(sent))]
-            await self._save()
+        if key is None:
+            return await self.say(room, text, reply_to, key)
+        found = await self._found(key)
+        identifier = found.id if found is not None else await self._say_with(key, room, text, reply_to)
+        sent[key] = identifier
+        while len(sent) > _SENT:
+            del sent[next(iter(sent))]
+        self.position.get("sending", {}).pop(key, None)
+        await self._save()
         return identifier
 
     async def close(self, *, heard: bool = True) -> None:
@@ -200,6 +213,10 @@ class Connector(ABC):
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
         """Send; see `send`."""
 
+    def first_part(self, text: str) -> str:
+        """How a text that we say comes back as an event, or the first of several."""
+        return text
+
     @property
     def position(self) -> dict[str, Any]:
         """The position that the last run saved, as a JSON value."""
@@ -222,6 +239,12 @@ class Connector(ABC):
                 log.error("%s: more than %d events wait; later ones are lost", self.address.server, _WAITING)
             return
         self._events.append((event, advance))
+        if self._unsure and isinstance(event, Message):
+            if event.id in self._unsure:
+                self._said_since.setdefault(event.id, [])
+            for key, said in self._said_since.items():
+                if event.speaker in (self.me, self._unsure[key][2]):
+                    said.append(event)
         if advance is not None:
             advance(self.reached)
         self._there.set()
@@ -263,6 +286,33 @@ class Connector(ABC):
     def hide(self, text: object) -> str:
         """The text of an error, or its name if it has no text, without secrets that it may contain."""
         return hide(str(text) or type(text).__name__, self._secrets.values())
+
+    async def _say_with(self, key: str, room: str, text: str, reply_to: str | None) -> str | None:
+        """Send, having written down that it is about to be."""
+        sending: dict[str, list[str]] = self.position.setdefault("sending", {})
+        if not self.knows_keys:
+            sending[key] = [room, text, self.me or ""]
+            await self._save()
+        try:
+            return await self.say(room, text, reply_to, key)
+        except RoomError:
+            sending.pop(key, None)
+            raise
+
+    async def _found(self, key: str) -> Message | None:
+        """What the last run sent with a key, though it had no time to write that down; None if it did not."""
+        if key not in self._said_since:  # nothing is unsure, or the server does not say it again
+            return None
+        room, text, _ = self._unsure[key]
+        first = self.first_part(text).split()
+        end = asyncio.get_running_loop().time() + _UNSURE
+        while True:
+            for message in self._said_since[key]:
+                if message.channel == room and message.text.split() == first:
+                    return message
+            if asyncio.get_running_loop().time() >= end:
+                return None
+            await asyncio.sleep(_UNSURE / 20)
 
     async def _heard(self) -> None:
         """Write down that the last event has been dealt with."""

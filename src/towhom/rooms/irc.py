@@ -161,6 +161,10 @@ class IRC(Connector):
             identifier = await self._say_line(known, line, tags) or identifier
         return identifier
 
+    def first_part(self, text: str) -> str:
+        """The first line."""
+        return next(iter(_lines(text)), "")
+
     async def _say_line(self, room: _Room, text: str, tags: dict[str, str] | None) -> str | None:
         async with self._sending:
             await self._pace()

@@ -44,6 +44,7 @@ class Matrix(Connector):
 
     title = "Matrix"
     secret_names = ("password", "token")
+    knows_keys = True
 
     async def start(self) -> None:
         """Log in, enter the rooms, and begin where the last run was."""

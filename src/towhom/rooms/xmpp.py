@@ -87,6 +87,7 @@ class XMPP(Connector):
 
     title = "XMPP"
     secret_names = ("password",)
+    knows_keys = True
 
     async def start(self) -> None:
         """Log in and enter the rooms."""
