@@ -21,10 +21,13 @@ from towhom.readers.clock import UNDATED, Clock
 from towhom.readers.induction import Induced, induce
 from towhom.readers.tags import looks_like_page, page_lines
 from towhom.readers.template import Template, is_rule, speaker_name, without_files
-from towhom.readers.times import CLOCKS, FORMS, day_of, is_day_first, short_dates, time_of
+from towhom.readers.times import CLOCKS, FORMS, day_of, is_day_first, is_end, short_dates, time_of
 
 _DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _HEAD_LINES = 200
+_DONE = re.compile(r"\*\*\*(\S{1,60}) (.+)", re.DOTALL)
+"""What somebody does, as Pidgin writes it."""
+_TOPIC = re.compile(r"The topic for ")
 _NO_SPEAKER = re.compile(r"(?<!\w)(?:19|20)\d\d(?!\w)")
 
 
@@ -205,7 +208,7 @@ class Pattern(Reader):
             line = report.decode(raw)
             found = _begin(line, template)
             day = self._day(line) if found is None else None
-            ends = day is not None or ((begun is None or template.own_line) and is_rule(line))
+            ends = day is not None or is_end(line) or ((begun is None or template.own_line) and is_rule(line))
             if begun is not None and (found is not None or ends):
                 yield self._message(begun, clock, report)
                 begun = None
@@ -230,6 +233,11 @@ class Pattern(Reader):
         time = self._time(parts, clock)
         speaker = speaker_name(parts.get("speaker") or "")
         kind = Kind.MESSAGE if speaker and text else Kind.SYSTEM
+        done = _DONE.fullmatch(text) if not speaker else None
+        if done is not None:
+            kind, speaker, text = Kind.ACTION, speaker_name(done[1]), done[2]
+        elif _TOPIC.match(speaker):
+            kind, speaker, text = Kind.SYSTEM, "", f"{speaker}: {text}"
         report.kinds[kind] += 1
         return Message(speaker, text or found[0], time=time, kind=kind, line=number)
 

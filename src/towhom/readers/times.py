@@ -12,13 +12,38 @@ _CLOCK = (
     r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
     r"(?:[ \u202f]?(?P<half>[AaPp])\.? ?[Mm]\b\.?)?"
 )
-_ZONE = r"(?: ?(?P<zone>Z\b|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?\b|UTC\b|GMT\b)(?: ?\([^()]{1,40}\))?)?"
+_ZONES = {
+    **{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, "WET": 0},
+    **{"BST": 1, "CET": 1, "CEST": 2, "WEST": 1, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9},
+}
+"""Names of zones, and hours before or behind UTC; those that mean several are left out."""
+_ZONE = (
+    r"(?: ?(?P<zone>Z\b|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?\b|(?:UTC|GMT|"
+    rf"{'|'.join(_ZONES)})\b)(?: ?\([^()]{{1,40}}\))?)?"
+)
 _YEAR_FIRST = r"(?P<Y>[0-9]{4})(?P<sep>[-/.]) ?(?P<M>[0-9]{1,2})(?P=sep) ?(?P<D>[0-9]{1,2})\.?"
 _YEAR_LAST = r"(?P<a>[0-9]{1,2})(?P<sep>[-/.])(?P<b>[0-9]{1,2})(?P=sep)(?P<c>[0-9]{4}|[0-9]{2})"
+_NO_YEAR_DATE = r"(?P<a>[0-9]{1,2})[/.](?P<b>[0-9]{1,2})\.?"
 _WORD = r"[^\W\d_]{2,14}"
 _WORD_OR_SIGN = r"[^\W\d_]{1,14}"
-_WEEKDAY = rf"(?:{_WORD}\.?,? )?"
-_BETWEEN = r"(?:,? {1,2}(?:at |um |à |klo |kl\. )?| - )"
+_WEEKDAYS = (
+    "mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
+    "|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend|mo|di|mi|do|fr|sa|so"
+    "|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lun|mar|mer|jeu|ven|sam|dim"
+    "|lunes|martes|miércoles|jueves|viernes|sábado|domingo|mié|jue|vie|sáb|dom"
+    "|(?:segunda|terça|quarta|quinta|sexta)(?:-feira)?|seg|ter|qua|qui|sex"
+    "|lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica|gio|sab"
+    "|(?:maan|dins|woens|donder|vrij|zater|zon)dag|ma|wo|vr|za|zo"
+    "|(?:mån|tis|tirs|ons|tors|fre|lör|lør|sön|søn)dag|mandag|mån|man|tis|tir|ons|tors?|fre|lör|lør|sön|søn"
+    "|poniedziałek|wtorek|środa|czwartek|piątek|sobota|niedziela|pon|wt|śr|czw|pt|sob|niedz|nd"
+    "|понедельник|вторник|среда|четверг|пятница|суббота|воскресенье|пн|вт|ср|чт|пт|сб|вс"
+    "|pazartesi|salı|çarşamba|perşembe|cuma|cumartesi|pazar|pzt|sal|çar|per|cum|cmt|paz"
+    "|pondělí|úterý|středa|čtvrtek|pátek|neděle|po|út|st|čt|pá|ne|(?:maanan|tiis|tors|perjan|lauan|sunnun)tai"
+)
+_WEEKDAY = rf"(?:(?i:{_WEEKDAYS})\.?,? )?"
+"""A name of a day. Any word would do, if people's names did not stand before days as well."""
+_ANY_WEEKDAY = rf"(?:{_WORD}\.?,? )?"
+_BETWEEN = r"(?:,? {1,2}(?:at |um |à |klo |kl\. |@ )?| - )"
 _DAY_MONTH = (
     rf"{_WEEKDAY}(?P<D>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -](?P<month>{_WORD})\.?"
     r"(?:,?[ -](?P<Y>[0-9]{4})|-(?P<y>[0-9]{2})(?![0-9:]))?"
@@ -35,7 +60,10 @@ _EAST_CLOCK = (
     r"(?P<h>[0-9]{1,2})[:시時] ?(?P<m>[0-9]{2})분?(?::(?P<s>[0-9]{2}))?"
 )
 
-_LATELY = r"(?:Today|Yesterday|Heute|Gestern|Hoy|Ayer|Hoje|Ontem|Hier|Aujourd['’]hui|Oggi|Ieri)"
+_LATELY = (
+    r"(?:Today|Yesterday|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Heute|Gestern|Hoy|Ayer|Hoje|Ontem|Hier"
+    r"|Aujourd['’]hui|Oggi|Ieri)"
+)
 
 FORMS = {
     "year, month, day, half of the day and clock": rf"{_EAST},? ?{_EAST_CLOCK}",
@@ -51,18 +79,19 @@ FORMS = {
     "clock, day and name of the month": rf"{_CLOCK}{_ZONE},? {_DAY_MONTH}",
     "seconds since 1970": r"(?P<epoch>[0-9]{9,10}(?:\.[0-9]{1,9})?|[0-9]{13})",
     "half of the day and clock": _EAST_CLOCK,
-    "today or yesterday and clock": rf"{_LATELY}{_BETWEEN}{_CLOCK}",
-    "clock": rf"{_CLOCK}{_ZONE}",
+    "day, month and clock": rf"{_NO_YEAR_DATE}{_BETWEEN}{_CLOCK}{_ZONE}",
+    "clock": rf"(?:{_LATELY}{_BETWEEN})?{_CLOCK}{_ZONE}",
     "date": _YEAR_FIRST,
     "day, month and year": _YEAR_LAST,
     "day and name of the month": _DAY_MONTH,
     "name of the month and day": _MONTH_DAY,
 }
 """What a form of writing a time is called -> its regular expression. The longer come first."""
-CLOCKS = ("clock", "half of the day and clock", "today or yesterday and clock")
+CLOCKS = ("clock", "half of the day and clock")
 """The forms that have no day."""
 
-_PATTERNS = {name: re.compile(form) for name, form in FORMS.items()}
+_PATTERNS = {name: re.compile(form.replace(_WEEKDAY, _ANY_WEEKDAY)) for name, form in FORMS.items()}
+"""For texts that are a time as a whole: days may have names in any language."""
 _SHORT = re.compile(rf"(?<![0-9]){_YEAR_LAST}(?![0-9])(?:{_BETWEEN}{_CLOCK})?")
 AFTERNOON = ("p", "P", "오후", "午後", "下午")
 _SPACES = str.maketrans({"\u202f": " ", "\xa0": " ", "\u200e": None, "\u200f": None})
@@ -73,13 +102,19 @@ _RULES = " \t-–—=*#_~>|"
 _BEGUN = re.compile(
     r"(?:(?:Conversation|Chat) with .{1,200}? at|Session Start(?: \([^()]{0,100}\))?:|Session Time:"
     r"|Day changed(?: to)?"
-    r"|(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?|Start logging at|BEGIN LOGGING AT|Date:) ",
+    r"|(?:IRC )?(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?:?|Start logging at|BEGIN LOGGING AT|Date:) ",
     re.IGNORECASE,
 )
 """What clients write before the day on which a log begins or goes on."""
+_ENDED = re.compile(
+    r"(?:Session Close\b|(?:IRC )?(?:Log(?: session)?|Logging) (?:closed|ended|stopped)\b"
+    r"|(?:Stop|End|Ending) logging at )",
+    re.IGNORECASE,
+)
+"""What they write where it ends."""
 _OR_WEEKDAY = rf"(?: ?\(?{_WORD_OR_SIGN}\.?\)?)?"
 _DAYS = [
-    re.compile(pattern)
+    re.compile(pattern.replace(_WEEKDAY, _ANY_WEEKDAY))
     for pattern in (
         _CTIME,
         rf"{_WEEKDAY}{_YEAR_FIRST}{_OR_WEEKDAY}",
@@ -174,6 +209,15 @@ def day_of(line: str, *, day_first: bool = True) -> date | None:
     return None
 
 
+def is_end(line: str) -> bool:
+    """Whether a line is what a client writes where a log ends.
+
+    >>> is_end("# Stop logging at 2024-05-31 12:00:00 CEST"), is_end("stop it")
+    (True, False)
+    """
+    return len(line) <= _LONGEST_HEADING and _ENDED.match(line.strip(_RULES)) is not None
+
+
 def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
     """How long after midnight; nothing where there is no clock, None where it is none, like 27:00."""
     if not parts.get("h"):
@@ -205,8 +249,8 @@ def is_day_first(parts: Iterable[Mapping[str, str | None]]) -> bool:
 
 def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[int, int, int] | None:
     if parts.get("a"):
-        first, second, last = (int(parts[name] or 0) for name in "abc")
-        year = _full_year(last)
+        first, second = int(parts["a"] or 0), int(parts["b"] or 0)
+        year = _full_year(int(parts["c"] or 0)) if parts.get("c") else year
         # A date that can be read in one way only is, whatever the others are like.
         month_last = second <= 12 if day_first else first > 12
         return (year, second, first) if month_last else (year, first, second)
@@ -234,6 +278,8 @@ def zone_of(text: str | None) -> tzinfo | None:
     """The zone that a text like +02:00, GMT+2 or Z is."""
     if not text:
         return None
+    if text.strip() in _ZONES:
+        return timezone(timedelta(hours=_ZONES[text.strip()]))
     digits = text.strip().removeprefix("UTC").removeprefix("GMT").replace(":", "")
     if digits in ("Z", ""):
         return UTC

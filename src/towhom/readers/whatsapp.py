@@ -9,6 +9,7 @@ from typing import Self
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
+from towhom.readers.induction import LEVELS
 from towhom.readers.links import Mention, said
 
 # 31/12/20, 23:59 - Ada: text   [31.12.2020, 23:59:59] Ada: text   12/31/20, 11:59 PM - Ada: text
@@ -21,7 +22,7 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
-_NICK = re.compile(r"<[^<>\s]{1,40}> ")
+_NICK = re.compile(r"<[^<>\s]{1,40}> |\[[^\[\]]{1,40}\] ")
 _STARTS = {bytes([byte]) for byte in b"[0123456789\xe2\xef\xd9\xdb\xe0"}
 """The first bytes of lines that can have a date: those of dates, and of marks before them."""
 _MARK = "\u200e"
@@ -53,7 +54,8 @@ class WhatsApp(Reader):
         found = [_match(line.decode("utf-8", errors="replace")) for line in source.head_lines]
         # A name in brackets is not WhatsApp's, although the dates are.
         matches = [match is not None and not _NICK.match(match["rest"]) for match in found]
-        named = any(match and _SAID.match(match["rest"]) for match in found)
+        said_by = (_SAID.match(match["rest"]) for match in found if match)
+        named = any(each and each["name"].strip().lower() not in LEVELS for each in said_by)
         return matches[0] and named and sum(matches) * 4 >= len(matches)
 
     @classmethod
