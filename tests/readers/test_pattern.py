@@ -160,6 +160,13 @@ def test_lines_that_are_only_a_day(what: str, reading: Reading) -> None:
     assert report.malformed == 0
 
 
+def test_the_name_of_a_day_tells_day_from_month(reading: Reading) -> None:
+    lines = [f"10:0{3 + n}\t{name}\t{text}" for n, (name, text) in enumerate(TURNS)]
+    messages, _ = reading("\n".join(["Sat, 1/2/2021", *lines[:3], "Sun, 1/3/2021", *lines[3:]]))
+    days = [message.time for message in messages if message.kind is Kind.DAY]
+    assert days == [datetime(2021, 1, 2), datetime(2021, 1, 3)]
+
+
 def test_a_day_in_a_message_is_none(reading: Reading) -> None:
     lines = [f"10:0{3 + n} | {name} | {text}" for n, (name, text) in enumerate(TURNS)]
     messages, _ = reading("\n".join([*lines[:3], "2024-05-31", *lines[3:]]))

@@ -249,7 +249,8 @@ _NO_NAMES = {
     ),
 }
 _NO_NAME = re.compile(
-    r"\s[\W_]+$|^[\W_]+\s|^The topic for |[/\\={}()\[\];$%^`\"<>]|(?<![\w#.-])\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$"
+    r"\s[\W_]+$|^[\W_]+\s|^The topic for "
+    r"|[/\\={}()\[\];$%^`\"<>]|(?<![\w#.-])\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$"
 )
 _PHONE_OR_ADDRESS = re.compile(r"\+[0-9][0-9 ()-]{5,20}|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}")
 _NUMBERED = re.compile(r" (?:[0-9]{1,3}|[A-Z])$")
@@ -398,11 +399,8 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     if undated and len(minutes) > 3 and not any(minute % 5 for minute in minutes):  # a programme of events
         return 0.0
     bare = "{speaker} {text}" in template.text
-    if not are_said(texts, timed=timed and not bare, whole=whole):
-        return 0.0
-    if bare and (
-        messages < _FEWEST_BARE or messages < 1.5 * len(set(speakers)) or begun or others > messages
-    ):
+    words = bare and (begun or others > messages or not _are_names(speakers))
+    if words or not are_said(texts, timed=timed and not bare, whole=whole):
         return 0.0
     if own_line:
         covered = _covered_below(texts, len(lines), template)
@@ -417,6 +415,11 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     clear = 0.8 if bare else 1.0 if bracketed or timed else 0.9
     few = 0.3 if whole else 0.6
     return round(min(0.99, covered * clear * (1 - few / messages)), 2)
+
+
+def _are_names(words: Sequence[str]) -> bool:
+    """Whether first words of lines are names, and not words of texts: there are several of each."""
+    return len(words) >= max(_FEWEST_BARE, 1.5 * len(set(words)))
 
 
 def _covered_below(texts: Sequence[str], lines: int, template: Template) -> float:

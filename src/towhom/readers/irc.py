@@ -183,8 +183,8 @@ _RENAME = re.compile(
 )
 # After a star, what the server says and nobody does.
 _BY_SERVER = re.compile(
-    r"(?:Joins|Parts|Quits|Set by|Topic is|Topic for [#&]\S+|Now talking (?:in|on)|Disconnected|Rejoined|Attempting to"
-    r"|You (?:were|have|are)"
+    r"(?:Joins|Parts|Quits|Set by|Topic is|Topic for [#&]\S+|Now talking (?:in|on)"
+    r"|Disconnected|Rejoined|Attempting to|You (?:were|have|are)"
     r"|Retrieving|Looking up|Connect(?:ed|ing)|Users on|End of|Channel|Can't|Closing|Loaded|Dns|Discovered)\b"
     r"|\S+ (?:[(\[]\S*[)\]] )?(?:has (?:joined|left|quit|kicked|changed the topic)\b"
     r"|sets mode|was kicked|changes topic"

@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from io import BytesIO
 from itertools import islice
+from textwrap import dedent
 from typing import Self
 
 from towhom.chat import Kind, Message
@@ -229,7 +230,8 @@ class Pattern(Reader):
     def _message(self, begun: tuple[int, re.Match[str], list[str]], clock: Clock, report: Report) -> Message:
         number, found, more = begun
         parts = found.groupdict()
-        text = without_files("\n".join([parts.get("text") or "", *more]).strip())
+        body = "\n".join([parts.get("text") or "", *more])
+        text = without_files((dedent(body) if self._template.own_line else body).strip())
         time = self._time(parts, clock)
         speaker = speaker_name(parts.get("speaker") or "")
         kind = Kind.MESSAGE if speaker and text else Kind.SYSTEM

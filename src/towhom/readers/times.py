@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from towhom.readers.json_export import since_epoch
@@ -92,7 +93,10 @@ CLOCKS = ("clock", "half of the day and clock")
 
 _PATTERNS = {name: re.compile(form.replace(_WEEKDAY, _ANY_WEEKDAY)) for name, form in FORMS.items()}
 """For texts that are a time as a whole: days may have names in any language."""
-_SHORT = re.compile(rf"(?<![0-9]){_YEAR_LAST}(?![0-9])(?:{_BETWEEN}{_CLOCK})?")
+_SHORT = re.compile(
+    rf"(?:\b(?P<weekday>(?i:mon|tue|wed|thu|fri|sat|sun))[a-z]{{0,6}}\.?,? )?(?<![0-9]){_YEAR_LAST}(?![0-9])"
+    rf"(?:{_BETWEEN}{_CLOCK})?"
+)
 AFTERNOON = ("p", "P", "오후", "午後", "下午")
 _SPACES = str.maketrans({"\u202f": " ", "\xa0": " ", "\u200e": None, "\u200f": None})
 _LONGEST = 80
@@ -102,7 +106,8 @@ _RULES = " \t-–—=*#_~>|"
 _BEGUN = re.compile(
     r"(?:(?:Conversation|Chat) with .{1,200}? at|Session Start(?: \([^()]{0,100}\))?:|Session Time:"
     r"|Day changed(?: to)?"
-    r"|(?:IRC )?(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?:?|Start logging at|BEGIN LOGGING AT|Date:) ",
+    r"|(?:IRC )?(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?:?"
+    r"|Start logging at|BEGIN LOGGING AT|Date:) ",
     re.IGNORECASE,
 )
 """What clients write before the day on which a log begins or goes on."""
@@ -124,6 +129,8 @@ _DAYS = [
         rf"{_EAST}(?: {_EAST_CLOCK})?",
     )
 ]
+_THAI, _PERSIAN = (2400, 2700), (1300, 1500)
+"""Years that no chat is of, unless another calendar counts them."""
 _NO_YEAR = 4
 """The year of days whose year is nowhere: a leap year, so that there is a 29 February."""
 _MONTHS = (
@@ -237,14 +244,29 @@ def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
 def is_day_first(parts: Iterable[Mapping[str, str | None]]) -> bool:
     """Whether the day comes before the month, by those dates that can be read in one way only.
 
-    Where none tells, dots and a clock of 24 hours are the habit of those who put the day first.
+    Where none tells, the name of a day beside one does; else dots and a clock of 24 hours are the habit of
+    those who put the day first.
     """
+    parts = list(parts)
     dates = [each for each in parts if each.get("a")]
     if any(int(each["a"] or 0) > 12 for each in dates):
         return True
     if any(int(each["b"] or 0) > 12 for each in dates):
         return False
-    return not any(each.get("half") for each in dates)
+    weekdays = [each for each in dates if each.get("weekday")]
+    for each in weekdays:
+        by_day, by_month = (_weekday(each, first) for first in (True, False))
+        if by_day != by_month:
+            return by_day == str(each["weekday"])[:3].lower()
+    return not any(each.get("half") for each in parts)
+
+
+def _weekday(parts: Mapping[str, str | None], day_first: bool) -> str | None:
+    """The name of the day of a date, in three small letters."""
+    day = _day(parts, day_first, 1)
+    with suppress(ValueError):
+        return ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[date(*day).weekday()] if day else None
+    return None
 
 
 def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[int, int, int] | None:
@@ -253,15 +275,32 @@ def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[i
         year = _full_year(int(parts["c"] or 0)) if parts.get("c") else year
         # A date that can be read in one way only is, whatever the others are like.
         month_last = second <= 12 if day_first else first > 12
-        return (year, second, first) if month_last else (year, first, second)
+        return common_date(year, second, first) if month_last else common_date(year, first, second)
     if parts.get("month"):
         month = month_number(str(parts["month"]))
         short = parts.get("y")
         year = int(parts.get("Y") or (_full_year(int(short)) if short else year))
         return None if month is None else (year, month, int(parts["D"] or 0))
     if parts.get("M"):
-        return int(parts["Y"] or 0), int(parts["M"] or 0), int(parts["D"] or 0)
+        return common_date(int(parts["Y"] or 0), int(parts["M"] or 0), int(parts["D"] or 0))
     return None
+
+
+def common_date(year: int, month: int, day: int) -> tuple[int, int, int]:
+    """A date of the Thai or the Persian calendar, which phones write, in the common one; others as they are.
+
+    >>> common_date(2564, 1, 2), common_date(1399, 10, 13), common_date(2021, 1, 2)
+    ((2021, 1, 2), (2021, 1, 2), (2021, 1, 2))
+    """
+    if _THAI[0] <= year < _THAI[1]:
+        return year - 543, month, day
+    if not _PERSIAN[0] <= year < _PERSIAN[1] or not 1 <= month <= 12 or not 1 <= day <= 31:
+        return year, month, day
+    cycles, years = divmod(year - 979, 33)
+    days = (year - 979) * 365 + cycles * 8 + (years + 3) // 4
+    days += (month - 1) * 30 + min(month - 1, 6) + day - 1
+    common = date(1600, 3, 20) + timedelta(days=days)
+    return common.year, common.month, common.day
 
 
 def _full_year(year: int) -> int:
