@@ -54,6 +54,8 @@ class Columns:
         self.rooms: list[str] = []
         self.people: list[str] = []
         """What each is called."""
+        self.also: dict[str, int | None] = {}
+        """What else people are called, and who that is; nothing for those who are named and say nothing."""
         self.ids: list[str] = []
         self.texts: list[str] = []
         self.files: list[str] = []
@@ -137,6 +139,9 @@ class _Numbers:
         to._file.append(_number(located.file, self._files, to.files))
         to._line.append(located.line)
         to._speaker.append(self._person(message.speaker, answered.name))
+        for name in (message.addressee, *message.mentions):
+            if name is not None:
+                to.also.setdefault(name, None)
         to._link.append(self._ids.get(answered.replies_to, number))
         to._thread.append(self._ids.get(answered.thread, number))
         to._asks.append(asks(message.text))
@@ -148,6 +153,8 @@ class _Numbers:
         person = self._people.get(message.speaker)
         if person is not None and message.text not in self._people:
             self._people[message.text] = person
+        for name in (message.speaker, message.text):
+            self._columns.also.setdefault(name, self._people.get(name))
 
     def change(self, message: Message, id: str | None) -> None:
         """A message says something else, or nothing any more."""
@@ -161,6 +168,7 @@ class _Numbers:
     def _person(self, speaker: str, name: str) -> int:
         number = _number(speaker, self._people, self._columns.people)
         self._columns.people[number] = name
+        self._columns.also[speaker] = self._columns.also[name] = number
         return number
 
 
