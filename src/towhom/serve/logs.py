@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from towhom.chat import Kind, Message
+from towhom.chat import CHANGES, Kind, Message
 from towhom.errors import LogError, TowhomError
 from towhom.hearing.utterance import SPOKEN
 from towhom.live import Model, Session
@@ -88,6 +88,7 @@ class LogAnswers:
         self._path, self._most = path, most
         self._rooms: dict[str, LogRoom] = {}
         self._sessions = _Sessions(model, path.parent)
+        self._links: dict[int, _Links] = {}
         self._report = Report()
         try:
             self._logs = find_logs(path, format=format, report=self._report)
@@ -143,10 +144,12 @@ class LogAnswers:
         }
         for room, message in chunk:
             answer = observation(next(found[room.number]))
+            self._links.setdefault(room.number, _Links()).settle(message, answer)
             yield _line("message", room=room.number, line=message.line, **answer)
         for room, _ in chunk:
             if room.answered == room.lines:
                 self._sessions.drop(room.number)
+                self._links.pop(room.number, None)
 
     def _read(self, report: Report) -> Iterator[tuple[LogRoom, Message]]:
         """Every line but those that only say the day, with its room."""
@@ -182,6 +185,26 @@ class LogAnswers:
         left_out = {"lines": report.malformed, "files": len(report.skipped_files)}
         assumed = [each.replace(folder, "").removesuffix(_HINT) for each in report.assumptions[:_SHOWN]]
         return {"left_out": left_out, "problems": texts[:_SHOWN], "assumed": assumed}
+
+
+class _Links:
+    """What the messages of a room answer, by their numbers: as the platform says, where it says so."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._threads: dict[int, int] = {}
+
+    def settle(self, message: Message, answer: dict[str, Any]) -> None:
+        """Put what the platform says in the place of what the model says, however far back it is."""
+        own, starts = answer["number"], message.id is not None and message.reply_to == message.id
+        to = own if starts else self._numbers.get(message.reply_to or "")
+        if to is not None:
+            answer |= {"replies_to": [to], "thread_probability": 1.0}
+        else:
+            to = answer["replies_to"][0]
+        answer["thread"] = self._threads[own] = own if to == own else self._threads.get(to, own)
+        if message.id is not None and message.kind not in CHANGES:
+            self._numbers[message.id] = own
 
 
 @dataclass
