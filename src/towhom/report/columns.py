@@ -101,19 +101,35 @@ def gather(answers: Iterable[Entry], *, shown: Filter | None = None, zone: tzinf
         shown: What the report is about; what is not shown counts as an answer all the same.
         zone: Times that have a zone are shown in this one.
     """
-    columns = Columns()
-    numbers = _Numbers(columns)
+    gathering = Gathering(shown=shown, zone=zone)
     for answered in answers:
+        gathering.add(answered)
+    return gathering.finished()
+
+
+class Gathering:
+    """`gather`, for who does something else between one message and the next."""
+
+    def __init__(self, *, shown: Filter | None = None, zone: tzinfo | None = None) -> None:
+        self._shown, self._zone = shown, zone
+        self._columns = Columns()
+        self._numbers = _Numbers(self._columns)
+
+    def add(self, answered: Entry) -> None:
+        """The next line."""
         message = answered.located.message
         if message.kind is Kind.RENAME:
-            numbers.rename(message)
+            self._numbers.rename(message)
         elif message.kind is Kind.DELETE or message.kind is Kind.EDIT:
-            numbers.change(message, answered.located.changes)
+            self._numbers.change(message, answered.located.changes)
         elif message.kind in SPOKEN:
-            keeps = shown is None or shown.keeps(answered.located, answered.name)
-            numbers.add(answered, _seconds(message.time, zone), keeps)
-    columns.finish()
-    return columns
+            keeps = self._shown is None or self._shown.keeps(answered.located, answered.name)
+            self._numbers.add(answered, _seconds(message.time, self._zone), keeps)
+
+    def finished(self) -> Columns:
+        """The columns; nothing can be added any more."""
+        self._columns.finish()
+        return self._columns
 
 
 class _Numbers:

@@ -48,8 +48,7 @@ _BOT, _QUESTION, _ANSWER, _SHOWN, _OPEN = 1, 2, 4, 8, 16
 
 def report_page(report: Report) -> str:
     """The page: style, script and messages are in it."""
-    folder = files("towhom.report")
-    style, script = (folder / "page.css").read_text("utf-8"), (folder / "page.js").read_text("utf-8")
+    style, script = _part("page.css"), _part("page.js")
     whole = report.whole
     rooms = report.rooms[:_ROOMS] if len(report.rooms) > 1 else []
     policy = (
@@ -68,10 +67,19 @@ def report_page(report: Report) -> str:
         "method": _method(report),
         "data": _data(report),
     }
-    template = (folder / "page.html").read_text("utf-8")
+    template = _part("page.html")
     # In one pass, so that a message may say what looks like a slot.
     page = _SLOT.sub(lambda slot: parts[slot[1]], template)
     return page.encode("utf-8", "replace").decode()
+
+
+def hashes() -> tuple[str, str]:
+    """What the script and the style of every page hash to, for the policy of what shows one."""
+    return _hash(_part("page.js")), _hash(_part("page.css"))
+
+
+def _part(name: str) -> str:
+    return (files("towhom.report") / name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:

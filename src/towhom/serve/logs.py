@@ -15,8 +15,12 @@ from towhom.errors import LogError, TowhomError
 from towhom.hearing.utterance import SPOKEN
 from towhom.live import Model, Session
 from towhom.live.channel import CHUNK
-from towhom.readers import Log, Report, find_logs, readers
+from towhom.live.reading import answers
+from towhom.readers import Log, Report, find_logs, locate, readers
 from towhom.readers.identity import grouped, place_of, room_of_file
+from towhom.report import measure
+from towhom.report.columns import Gathering
+from towhom.report.page import report_page
 from towhom.serve.answers import observation
 
 _PACE = 0.5
@@ -205,6 +209,46 @@ class _Links:
         answer["thread"] = self._threads[own] = own if to == own else self._threads.get(to, own)
         if message.id is not None and message.kind not in CHANGES:
             self._numbers[message.id] = own
+
+
+class LogReport:
+    """The report of a log: how far it is, and then a page, as lines of JSON.
+
+    Args:
+        model: What answers.
+        path: The file: a log, an archive of them, an export.
+        most: How many lines there may be.
+        format: Of the log; found by looking if None.
+    """
+
+    def __init__(self, model: Model, path: Path, most: int, format: str | None = None) -> None:
+        self._model, self._path, self._most, self._format = model, path, most, format
+
+    def __iter__(self) -> Iterator[Lines]:
+        gathering, told, done = Gathering(), monotonic(), 0
+        try:
+            for answered in answers(self._model, locate(self._path, format=self._format)):
+                gathering.add(answered)
+                done += 1
+                if done > self._most:
+                    raise UnreadableLogError(f"The log has more than {self._most} lines; send a part of it.")
+                if done % _STEP == 0:
+                    late = monotonic() - told > _PACE
+                    told = monotonic() if late else told
+                    yield (
+                        [_line("progress", read=done, done=done, of=None, seconds_left=None)] if late else []
+                    )
+        except LogError as error:
+            reason = _told(error) if self._format is not None or done else _unknown(self._path)
+            raise UnreadableLogError(reason) from error
+        columns = gathering.finished()
+        if not len(columns):
+            raise UnreadableLogError("No message was found in it; see whether it is a chat log.")
+        yield []
+        page = report_page(measure(columns, self._path.stem))
+        for start in range(0, len(page), _LARGE):
+            yield [_line("report", page=page[start : start + _LARGE])]
+        yield [_line("complete", lines=done)]
 
 
 @dataclass
