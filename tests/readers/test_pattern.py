@@ -283,7 +283,6 @@ NO_CHATS = {
     "server": "[10:0{n}:00] [main] starting {w}, part {n}",
     "days": "2024-05-3{n}\nWe went to the lake, and it was {n} degrees.",
     "table of times": "10:0{n}\nBerlin\nPlatform {n}",
-    "trains": "1{n}:0{n} {w}line: platform {n}",
     "levels in brackets": "[2024-05-31 10:0{n}:00] INFO: slow query, took long {n}",
     "web server's errors": "[Fri May 31 10:0{n}:00 2024] [{w}:error] [pid {n}] File does not exist here",
     "commands": "2024-05-31 10:0{n}:00 git commit -m fix, part {n}\n2024-05-31 10:0{n}:30 cd {w}",

@@ -40,7 +40,7 @@ FIELDS = {
             "who",
         ),
         *("name", "person", "agent", "role", "actor", "character", "von", "autor", "auteur", "remitente"),
-        *("source name", "global name", "commenter", "spk", "handle", "screen name"),
+        *("source name", "global name", "commenter", "spk", "handle"),
         *("absender", "expéditeur", "usuario", "mittente", "отправитель", "автор"),
         *("发送人", "发送者", "发件人", "送信者", "보낸 사람", "created by", "posted by"),
         *("sender id", "author id", "user id", "from id"),

@@ -116,7 +116,7 @@ LEVELS = {
         "trace",
         "alert",
     ),
-    *("emerg", "verbose", "severe", "panic", "audit", "stdout", "stderr"),
+    *("log", "statement", "detail", "emerg", "verbose", "severe", "panic", "audit", "stdout", "stderr"),
 }
 """How a program says how bad something is, where a chat has a name."""
 _NO_NAMES = {
@@ -400,7 +400,12 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
         return 0.0
     bare = "{speaker} {text}" in template.text
     words = bare and (begun or others > messages or not _are_names(speakers))
-    if words or not are_said(texts, timed=timed and not bare, whole=whole):
+    loose = bare or "[{skip}] " in template.text
+    if (
+        words
+        or (loose and _are_written_by_program(texts))
+        or not are_said(texts, timed=timed and not bare, whole=whole)
+    ):
         return 0.0
     if own_line:
         covered = _covered_below(texts, len(lines), template)
@@ -415,6 +420,11 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     clear = 0.8 if bare else 1.0 if bracketed or timed else 0.9
     few = 0.3 if whole else 0.6
     return round(min(0.99, covered * clear * (1 - few / messages)), 2)
+
+
+def _are_written_by_program(texts: Sequence[str]) -> bool:
+    """Whether texts differ in little but their numbers, as those of a program's log."""
+    return len({_DIGITS.sub("0", text) for text in texts}) * 3 < len(texts)
 
 
 def _are_names(words: Sequence[str]) -> bool:
@@ -494,7 +504,7 @@ def are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
     return (
         enough_letters
         and wordy
-        and len({_DIGITS.sub("0", text) for text in full}) * 3 >= len(full)
+        and len(set(full)) * 3 >= len(full)
         and levels * 4 <= len(full)
         and (timed or sentences * 10 >= len(full) * 4)
         and code * 3 <= len(full)

@@ -27,7 +27,7 @@ from towhom.report.drawings import (
     waits_bars,
     waits_ranges,
 )
-from towhom.report.measures import WAITS, Part, Report
+from towhom.report.measures import NO_YEAR, WAITS, Part, Report, year_of
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _ROOMS = 60
@@ -146,7 +146,7 @@ def _sections(part: Part, report: Report) -> Iterator[str]:
             _open_questions(part, report),
             long=True,
         )
-    if part.first is not None:
+    if part.first is not None and part.first.year != NO_YEAR:
         yield _section(
             "Busiest hours",
             f"Messages by weekday and hour, {_zone(report)}.",
@@ -273,11 +273,13 @@ def _waits(part: Part) -> str:
     if part.waits.median is None:
         return ""
     hours = [f"{hour:02}" for hour in range(24)]
+    weekdays = waits_ranges(part.by_weekday, WEEKDAYS, "weekday", "Wait by weekday")
+    if part.first is not None and part.first.year == NO_YEAR:
+        weekdays = "<p>Not known: the log does not say the year.</p>"
     return (
         f'<div class="columns"><div><h3>How soon</h3>{waits_bars(part.within)}</div>'
         f"<div><h3>By hour</h3>{waits_ranges(part.by_hour, hours, 'hour', 'Wait by hour')}"
-        f"<h3>By "
-        f"weekday</h3>{waits_ranges(part.by_weekday, WEEKDAYS, 'weekday', 'Wait by weekday')}</div></div>"
+        f"<h3>By weekday</h3>{weekdays}</div></div>"
     )
 
 
@@ -480,11 +482,12 @@ def _backwards(report: Report) -> str:
 
 
 def _day(time: datetime) -> str:
-    return f"{time.day} {time:%B} {time.year}"
+    return f"{time.day} {time:%B}{year_of(time)}"
 
 
 def _when(time: datetime) -> str:
-    return f"{time:%a} {time.day} {time:%b} {time.year}, {time:%H:%M}"
+    weekday = f"{time:%a} " if year_of(time) else ""
+    return f"{weekday}{time.day} {time:%b}{year_of(time)}, {time:%H:%M}"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:
