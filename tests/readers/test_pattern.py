@@ -102,6 +102,14 @@ def test_what_programs_write_around_a_chat(reading: Reading) -> None:
     assert messages[-2].text == TURNS[-1][1]
 
 
+def test_who_comes_and_goes_without_a_time(reading: Reading) -> None:
+    lines = [f"[{name}] [10:0{3 + n} AM] {text}" for n, (name, text) in enumerate(TURNS)]
+    lines[3:3] = ["dave님이 나갔습니다.", "eve joined this chatroom."]
+    messages, _ = reading("\n".join(lines))
+    assert [(message.speaker, message.text) for message in messages if message.speaker] == list(TURNS)
+    assert sum(message.kind is Kind.SYSTEM for message in messages) == 2
+
+
 def test_clocks_with_and_without_a_day_are_one_form(reading: Reading) -> None:
     heads = ["[Monday 10:03 AM] ada", "[Yesterday 10:04 AM] bob", "[Today 10:05 AM] ada", "[10:06 AM] cleo"]
     heads.append("[10:07 AM] bob")

@@ -209,8 +209,9 @@ class Pattern(Reader):
             line = report.decode(raw)
             found = _begin(line, template)
             day = self._day(line) if found is None else None
-            ends = day is not None or is_end(line) or ((begun is None or template.own_line) and is_rule(line))
-            if begun is not None and (found is not None or ends):
+            ruled = (begun is None or template.own_line) and is_rule(line)
+            ends = found is not None or day is not None or ruled or is_end(line)
+            if begun is not None and ends:
                 yield self._message(begun, clock, report)
                 begun = None
             if found is not None:

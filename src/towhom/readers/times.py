@@ -113,10 +113,12 @@ _BEGUN = re.compile(
 """What clients write before the day on which a log begins or goes on."""
 _ENDED = re.compile(
     r"(?:Session Close\b|(?:IRC )?(?:Log(?: session)?|Logging) (?:closed|ended|stopped)\b"
-    r"|(?:Stop|End|Ending) logging at )",
+    r"|(?:Stop|End|Ending) logging at |Transcribed by https?://"
+    r"|.{1,60}님이 (?:나갔습니다|들어왔습니다|.{1,60}님을 초대했습니다)"
+    r"|.{1,60} (?:left|joined) this chatroom\.$)",
     re.IGNORECASE,
 )
-"""What they write where it ends."""
+"""What they write where it ends, and where somebody comes or goes, without a time."""
 _OR_WEEKDAY = rf"(?: ?\(?{_WORD_OR_SIGN}\.?\)?)?"
 _DAYS = [
     re.compile(pattern.replace(_WEEKDAY, _ANY_WEEKDAY))
@@ -217,7 +219,7 @@ def day_of(line: str, *, day_first: bool = True) -> date | None:
 
 
 def is_end(line: str) -> bool:
-    """Whether a line is what a client writes where a log ends.
+    """Whether a line is what a client writes where a log ends, or somebody comes or goes.
 
     >>> is_end("# Stop logging at 2024-05-31 12:00:00 CEST"), is_end("stop it")
     (True, False)

@@ -34,6 +34,8 @@ _DIGITS = {start + digit: str(digit) for start in (0x660, 0x6F0, 0x966) for digi
 _CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
 _ISOLATED = re.compile("@\u2068~? ?([^\u2068\u2069]+)\u2069")
 _ATTACHED = re.compile(r"<[^<>]+>|\S+\.\w{2,4} \([^()]+\)")
+_REACTIONS = re.compile(r"(?:^|\n)\(- [^()\n]{1,400} -\)\s*$")
+"""What signal-export writes below a message of who reacted."""
 _DELETED = {
     *("This message was deleted", "You deleted this message", "Diese Nachricht wurde gelöscht"),
     *("Du hast diese Nachricht gelöscht", "Se eliminó este mensaje", "Eliminaste este mensaje"),
@@ -163,7 +165,7 @@ class WhatsApp(Reader):
             speaker, text = _name(found["name"]), found["text"] or ""
             # The mark in front says that WhatsApp wrote this: "image omitted", "this message was deleted".
             by_phone = text.startswith(_MARK)
-            text = _clean(_without_label(text))
+            text = _REACTIONS.sub("", _clean(_without_label(text)))
             if not by_phone and not _ATTACHED.fullmatch(text) and text.rstrip(".") not in _DELETED:
                 kind = Kind.MESSAGE
             text, mentions = self._mentions(text)
