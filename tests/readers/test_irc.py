@@ -404,3 +404,50 @@ def test_words_of_konversation(reading: Reading) -> None:
     messages, report = reading("\n".join(lines))
     assert [message.kind for message in messages] == [Kind.SYSTEM, Kind.MESSAGE, Kind.RENAME]
     assert report.malformed == 0
+
+
+def test_what_clients_write_around_a_log(reading: Reading) -> None:
+    day, end = "# Log started: 2024-05-31 09:00:00 +0100", "# Log closed: 2024-05-31 12:00:00 +0100"
+    messages, report = reading(f"{day}\n[10:00:00] <ada> hi\n[10:00:01] <bob> ho\n{end}\n")
+    assert [(m.kind, m.text) for m in messages] == [
+        (Kind.DAY, day),
+        (Kind.MESSAGE, "hi"),
+        (Kind.MESSAGE, "ho"),
+        (Kind.SYSTEM, end),
+    ]
+    assert messages[1].time == at(10, 0)
+    assert report.malformed == 0
+    lines = ["Session Start: Fri May 31 10:00:00 2024", "Session Ident: #x", *["<ada> hi", "<bob> ho"] * 2]
+    messages, report = reading("\n".join(lines))
+    assert [kind for kind, _, _ in short(messages)] == ["day", "system", *["message"] * 4]
+    assert report.malformed == 0
+
+
+def test_what_the_server_says_with_a_star(reading: Reading) -> None:
+    messages, _ = reading(
+        "[10:00:00] *\tNow talking on #room\n[10:00:01] <ada>\thi\n[10:00:02] *\tada waves\n"
+        "[10:00:03] *\tcleo (~c@h) has joined\n"
+    )
+    assert [kind for kind, _, _ in short(messages)] == ["system", "message", "action", "system"]
+    messages, _ = reading(
+        "[10:00] <ada> hi\n[10:01] <-> bob is now known as rob\n[10:02] bob left IRC (bye)\n"
+    )
+    assert [kind for kind, _, _ in short(messages)] == ["message", "rename", "system"]
+    messages, _ = reading("10:00 <ada> hi\n10:01 -NickServ(s@services)- psst\n")
+    assert messages[1].speaker == "NickServ"
+
+
+def test_dircproxy_actions_and_a_clock_behind_the_nick(reading: Reading) -> None:
+    stamp = "[31 May 10:0{}] "
+    lines = [stamp.format(0) + "<ada!a@h> hi", stamp.format(1) + "[bob!b@h] ACTION waves"]
+    messages, report = reading("\n".join([*lines, stamp.format(2) + "-!- dircproxy-Message: started"]))
+    assert short(messages)[1:] == [("action", "bob", "waves"), ("system", "", "dircproxy-Message: started")]
+    assert report.malformed == 0
+    messages, _ = reading("<ada!a@h> [10:00] hi\n<bob!b@h> [10:01] hello, ada\n<ada!a@h> [10:02] fine\n")
+    assert [(m.speaker, m.text) for m in messages] == [("ada", "hi"), ("bob", "hello, ada"), ("ada", "fine")]
+    assert messages[1].time == datetime(1, 1, 1, 10, 1)
+
+
+def test_a_year_in_front(reading: Reading) -> None:
+    messages, _ = reading("2024 May 31 10:00:00 <ada> hi\n2024 Jun 01 10:00:00 <bob> ho\n")
+    assert [message.time for message in messages] == [at(10, 0), datetime(2024, 6, 1, 10)]

@@ -35,6 +35,23 @@ FORMS = {
     '{time} "{speaker}" {text}': '%Y-%m-%dT%H:%M:%SZ "NAME" TEXT',
     "[{time}] {skip}<{speaker}> {text}": "[%H:%M:%S] (in the lobby) <NAME> TEXT",
     "{time}, {speaker} : {text}": "%Y년 %m월 %d일 오전 %I:%M, NAME : TEXT",
+    "[{time}] {speaker} -> {text}": "[%Y-%m-%d %H:%M] NAME -> TEXT",
+    "{speaker} at {time}: {text}": "NAME at %H:%M: TEXT",
+    "{time} {speaker} {text}": "%H:%M:%S   NAME   TEXT",
+    "{time} < {speaker}: {text}": "%d-%m-%Y %H:%M:%S < NAME!~n@host.example: TEXT",
+    "{time} {skip}<{speaker}> {text}": "%Y-%m-%d %H:%M #room <NAME> TEXT",
+    "[{time}] [{skip}] {speaker}: {text}": "[%Y-%m-%d %H:%M:%S] [#room] NAME: TEXT",
+    "{skip}{time} {speaker}: {text}": "1%M %Y-%m-%d %H:%M NAME: TEXT",
+    "{time} <{speaker}> {text}": "%a %b %d %H:%M:%S %Y <NAME> TEXT",
+    "[{time}] <{speaker}> {text}": "[%Y-%m-%d %H:%M:%S EST] <NAME> TEXT",
+    r"{speaker}, {time}:\n{text}": "NAME Smith, %d %b %Y at %H:%M:\nTEXT",
+    r"**{speaker}** _{time}_\n{text}": "**NAME** _%Y-%m-%d %H:%M_\n\nTEXT\n",
+    r"### {speaker} ({time})\n{text}": "### NAME (%Y-%m-%d %H:%M)\nTEXT",
+    "- **{speaker}** [{time}]: {text}": "- **NAME** [%H:%M]: TEXT",
+    "{speaker};{time};{text}": "NAME;%Y-%m-%dT%H:%M:%SZ;TEXT",
+    r"From {speaker} to {skip}: {time}\n{text}": "From NAME to Everyone: %I:%M %p\nTEXT",
+    r"On {time} {speaker} wrote:\n{text}": "On %a, %b %d, %Y at %I:%M %p NAME wrote:\nTEXT",
+    r"{speaker}\n{time}\n{text}": "NAME\n%m/%d %I:%M %p\nTEXT",
 }
 
 
@@ -49,11 +66,62 @@ def log(form: str) -> str:
 @pytest.mark.parametrize("template", FORMS)
 def test_patterns_are_induced(template: str, reading: Reading) -> None:
     messages, report = reading(log(FORMS[template]), name="chat.txt")
-    assert [(message.speaker, message.text) for message in messages] == list(TURNS)
+    said = [(message.speaker.removesuffix(" Smith"), message.text) for message in messages]
+    assert said == list(TURNS)
     assert all(message.time and (message.time.hour, message.time.minute) >= (2, 3) for message in messages)
     (assumption,) = report.assumptions
     assert f"% sure): {template};" in assumption
     assert assumption.endswith("If that is wrong: --pattern")
+
+
+def test_a_time_and_no_name_is_the_program(reading: Reading) -> None:
+    lines = [f"[10:0{3 + n}] <{name}> {text}" for n, (name, text) in enumerate(TURNS)]
+    page = "<br/>".join(line.replace("<", "&lt;").replace(">", "&gt;") for line in lines)
+    messages, _ = reading(
+        f"<html><body>{page}<br/>[10:09] dave joins the room<br/></body></html>", name="a.html"
+    )
+    assert [message.text for message in messages if message.kind is Kind.MESSAGE] == [t for _, t in TURNS]
+    assert [message.text for message in messages if message.kind is Kind.SYSTEM] == ["dave joins the room"]
+
+
+def test_what_programs_write_around_a_chat(reading: Reading) -> None:
+    lines = [f"(10:0{3 + n}:00) {name}: {text}" for n, (name, text) in enumerate(TURNS)]
+    before = [
+        "Conversation with #t at 2024-05-31 10:00:00 on ada (irc)",
+        "(10:01:00) The topic for #t is: tea",
+    ]
+    messages, _ = reading(
+        "\n".join([*before, "(10:02:00) ***ada waves", *lines, "Session Close: Fri May 31"])
+    )
+    assert [(m.kind, m.speaker, m.text) for m in messages if m.kind is not Kind.MESSAGE] == [
+        (Kind.DAY, "", before[0]),
+        (Kind.SYSTEM, "", "The topic for #t is: tea"),
+        (Kind.ACTION, "ada", "waves"),
+        (Kind.SYSTEM, "", "Session Close: Fri May 31"),
+    ]
+    assert messages[-2].text == TURNS[-1][1]
+
+
+def test_who_comes_and_goes_without_a_time(reading: Reading) -> None:
+    lines = [f"[{name}] [10:0{3 + n} AM] {text}" for n, (name, text) in enumerate(TURNS)]
+    lines[3:3] = ["dave님이 나갔습니다.", "eve joined this chatroom."]
+    messages, _ = reading("\n".join(lines))
+    assert [(message.speaker, message.text) for message in messages if message.speaker] == list(TURNS)
+    assert sum(message.kind is Kind.SYSTEM for message in messages) == 2
+
+
+def test_clocks_with_and_without_a_day_are_one_form(reading: Reading) -> None:
+    heads = ["[Monday 10:03 AM] ada", "[Yesterday 10:04 AM] bob", "[Today 10:05 AM] ada", "[10:06 AM] cleo"]
+    heads.append("[10:07 AM] bob")
+    blocks = [f"{head}\n{text}\n" for head, (_, text) in zip(heads, TURNS, strict=True)]
+    messages, _ = reading("\n".join(blocks))
+    assert [(message.speaker, message.text) for message in messages] == list(TURNS)
+
+
+def test_people_without_names_are_numbered(reading: Reading) -> None:
+    lines = [f"[00:00:{10 + n}] SPEAKER {1 + n % 2}: {text}" for n, (_, text) in enumerate(TURNS)]
+    messages, _ = reading("\n".join(lines))
+    assert [message.speaker for message in messages] == [f"SPEAKER {1 + n % 2}" for n in range(5)]
 
 
 def test_no_times(reading: Reading) -> None:
@@ -98,6 +166,13 @@ def test_lines_that_are_only_a_day(what: str, reading: Reading) -> None:
     ]
     assert [message.text for message in messages if message.kind is Kind.DAY] == [first, second]
     assert report.malformed == 0
+
+
+def test_the_name_of_a_day_tells_day_from_month(reading: Reading) -> None:
+    lines = [f"10:0{3 + n}\t{name}\t{text}" for n, (name, text) in enumerate(TURNS)]
+    messages, _ = reading("\n".join(["Sat, 1/2/2021", *lines[:3], "Sun, 1/3/2021", *lines[3:]]))
+    days = [message.time for message in messages if message.kind is Kind.DAY]
+    assert days == [datetime(2021, 1, 2), datetime(2021, 1, 3)]
 
 
 def test_a_day_in_a_message_is_none(reading: Reading) -> None:
@@ -216,6 +291,10 @@ NO_CHATS = {
     "server": "[10:0{n}:00] [main] starting {w}, part {n}",
     "days": "2024-05-3{n}\nWe went to the lake, and it was {n} degrees.",
     "table of times": "10:0{n}\nBerlin\nPlatform {n}",
+    "levels in brackets": "[2024-05-31 10:0{n}:00] INFO: slow query, took long {n}",
+    "web server's errors": "[Fri May 31 10:0{n}:00 2024] [{w}:error] [pid {n}] File does not exist here",
+    "commands": "2024-05-31 10:0{n}:00 git commit -m fix, part {n}\n2024-05-31 10:0{n}:30 cd {w}",
+    "songs": "10:0{n} Queen - I want it all\n10:3{n} Abba - Thank you for the music",
 }
 
 

@@ -227,3 +227,49 @@ def test_parquet(tmp_path: Path) -> None:
     damaged = (tmp_path / "chat.parquet").read_bytes()[:-30]
     with pytest.raises(LogError, match="truncated or damaged"):
         list(read_messages(write(tmp_path, {"damaged.parquet": damaged})))
+
+
+def test_the_key_of_a_message_is_its_id_and_no_room(reading: Reading) -> None:
+    said = {
+        f"-M{n}": {"name": name, "text": "hi there", "timestamp": 1717149600 + n}
+        for n, name in enumerate("ab")
+    }
+    messages, _ = reading(json.dumps({"rooms": {"lounge": {"messages": said}}}))
+    assert [(m.id, m.channel) for m in messages] == [("-M0", "lounge"), ("-M1", "lounge")]
+    messages, _ = reading(json.dumps({"messages": said}))
+    assert [(m.id, m.channel) for m in messages] == [("-M0", None), ("-M1", None)]
+
+
+def test_display_names_and_replies_by_other_names(reading: Reading) -> None:
+    rows = [
+        {"sender": {"name": "users/1", "displayName": "Ada L"}, "text": "hi", "uid": "1"},
+        {
+            "sender": {"name": "users/2", "displayName": "Bob"},
+            "text": "ho",
+            "uid": "2",
+            "in_reply_to_id": "1",
+        },
+    ]
+    messages, _ = reading(json.dumps(rows))
+    assert [m.speaker for m in messages] == ["Ada L", "Bob"]
+    assert (messages[1].reply_to, messages[1].addressee) == ("1", "Ada L")
+    rows_of_slack = (
+        "timestamp,user,text,thread_ts\n1609588870.01,ada,hi,\n1609588880.01,bob,ho,1609588870.01\n"
+    )
+    messages, _ = reading(rows_of_slack)
+    assert messages[1].reply_to == messages[0].id == "1609588870.01"
+
+
+def test_nothing_of_a_text_is_lost_for_a_missing_quote(reading: Reading) -> None:
+    messages, _ = reading("Zeit;Absender;Nachricht\n31.05.2024 10:00;ada;hallo; alles klar?\n")
+    assert messages == [Message("ada", "hallo; alles klar?", time=TIME)]
+
+
+def test_what_the_exporter_wrote_and_html(reading: Reading) -> None:
+    content = (
+        "Message Date,Type,Sender Name,Text\n2024-05-31 10:00,Incoming,ada,<p>hi</p>\n"
+        "2024-05-31 10:00,Outgoing,,ho\n"
+    )
+    messages, report = reading(content)
+    assert messages == [Message("ada", "hi", time=TIME), Message("me", "ho", time=TIME)]
+    assert report.malformed == 0

@@ -174,3 +174,19 @@ def test_dates_with_names_below_them_are_not_whatsapp(reading: Reading) -> None:
         ("Bob", "hello"),
         ("Lovelace, Ada", "how is it?"),
     ]
+
+
+def test_thai_and_persian_years_and_deleted_messages(reading: Reading) -> None:
+    messages, _ = reading("2/1/2564 12:01 - Ada: hi\n3/1/2564 12:01 - Bob: ho\n")
+    assert [str(message.time) for message in messages] == ["2021-01-02 12:01:00", "2021-01-03 12:01:00"]
+    messages, _ = reading("۱۳۹۹/۱۰/۱۳،\u200f ۱۲:۰۱ - Ada: hi\n")
+    assert str(messages[0].time) == "2021-01-02 12:01:00"
+    messages, _ = reading("02/01/2021, 12:01 - Ada: hi\n02/01/2021, 12:01 - Bob: This message was deleted\n")
+    assert [message.kind.value for message in messages] == ["message", "system"]
+
+
+def test_reactions_of_signal_are_no_text(reading: Reading) -> None:
+    messages, _ = reading(
+        "[2024-05-31 10:00] Ada: hi\n(- Bob: 👍, Eve: 👍 -)\n[2024-05-31 10:01] Bob: ho (- no -) x\n"
+    )
+    assert [message.text for message in messages] == ["hi", "ho (- no -) x"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,14 @@ def hostile() -> list[Message]:
             Message(text, f"{text}?", id=f"c{number}", reply_to=f"c{number}", channel=text),
         ]
     return lines
+
+
+def test_a_log_without_years_has_no_weekdays() -> None:
+    messages = [replace(message, time=datetime(4, 5, 31, 10, number)) for number, message in enumerate(chat(*HELP))]
+    page = report_page(report_of(messages))
+    assert "31 May" in page
+    assert not re.search(r"31 May 4|31 May 0004|Busiest hours", page)
+    assert "Not known: the log does not say the year." in page
 
 
 def test_hostile_texts_and_names_are_texts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.report.conftest import chat, report_of
+from towhom.chat import Kind, Message
 from towhom.report.pseudonyms import hide_names, pseudonyms
 
 
@@ -25,6 +26,27 @@ def test_parts_of_a_name_where_they_begin_with_a_capital() -> None:
     assert texts[1] == "may I?"
     given = pseudonyms(["Marta Oyelaran", "Jonas"])
     assert set(given.values()).isdisjoint({"Marta", "Jonas"})
+
+
+def test_parts_in_small_letters_unless_they_are_words() -> None:
+    people, texts = hidden(
+        "Will_Oyelaran> hi", "zed_77> will oyelaran do it? ask zed", "Bob_Miller> no, bob will"
+    )
+    assert texts[1] == f"will {people[0]} do it? ask {people[1]}"
+    assert texts[2] == f"no, {people[2]} will"
+    people, texts = hidden("Carla_Gómez> hi", "bob> is gomez there?")
+    assert texts[1] == f"is {people[0]} there?"
+
+
+def test_those_who_are_mentioned_and_former_names() -> None:
+    messages = [
+        Message("ada", "hi @Zoe Quartz, ask dora", mentions=("Zoe Quartz",)),
+        Message("dora", "rolf", kind=Kind.RENAME),
+        Message("rolf", "dora was I"),
+    ]
+    columns = report_of(messages).columns
+    hide_names(columns)
+    assert not {"zoe", "quartz", "dora"} & set(" ".join(columns.texts).lower().replace(",", "").split())
 
 
 def test_a_name_inside_a_word_stays() -> None:

@@ -33,7 +33,7 @@ def slack_export(random: Random, messages: int, *rooms: str) -> bytes:
     """An export of a workspace, as Slack gives it: a folder a channel, a file a day."""
     time = datetime(2024, 5, 27, 9, tzinfo=UTC)
     days: dict[str, list[dict[str, str]]] = {}
-    roots: dict[str, str] = {}
+    roots: dict[str, dict[str, str]] = {}
     for _ in range(messages):
         time += timedelta(seconds=random.choice((20, 40, 90, 400, 3000)))
         room, user, ts = random.choice(rooms), random.choice([*PEOPLE]), f"{time.timestamp():.6f}"
@@ -42,8 +42,10 @@ def slack_export(random: Random, messages: int, *rooms: str) -> bytes:
             text = f"<@{random.choice([*PEOPLE])}> {text}"
         message = {"type": "message", "user": user, "ts": ts, "text": text}
         if room in roots and random.random() < 0.1:
-            message["thread_ts"] = roots[room]
-        roots.setdefault(room, ts)
+            root = roots[room]
+            message["thread_ts"] = root["thread_ts"] = root["ts"]  # Slack marks where a thread begins, too
+        if room not in roots or random.random() < 0.02:
+            roots[room] = message
         days.setdefault(f"{room}/{time:%Y-%m-%d}.json", []).append(message)
     people = [{"id": id, "name": name, "profile": {"display_name": name}} for id, name in PEOPLE.items()]
     channels = [{"id": f"C{number}", "name": room} for number, room in enumerate(rooms)]

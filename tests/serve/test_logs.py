@@ -102,6 +102,20 @@ class TestAnswers:
             assert lines[ours["room"], ours["thread"]] == line_of[theirs["thread"]]
             assert ours["thread_probability"] == pytest.approx(theirs["probability"], abs=1e-4)
 
+    def test_a_report_is_that_of_the_command_line(self, client: httpx.Client, tmp_path: Path) -> None:
+        log, path = slack_export(Random(5), 400, "general", "help"), tmp_path / "acme.zip"
+        path.write_bytes(log)
+        response = client.post(
+            "/v1/logs", params={"name": "acme.zip", "report": True}, content=log, headers=FILE
+        )
+        lines = [json.loads(line) for line in response.text.splitlines()]
+        assert lines[-1] == {"type": "complete", "lines": 400}
+        page = tmp_path / "page.html"
+        assert CliRunner().invoke(main, ["report", str(path), "-o", str(page)]).exit_code == 0
+        assert "".join(line["page"] for line in of_type(lines, "report")) == page.read_text("utf-8")
+        told = client.post("/v1/logs", params={"report": True}, content=b"nothing", headers=FILE)
+        assert "none of the formats" in error(told, 422, "unreadable-log", "body")
+
     def test_of_many_rooms_in_little_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Rooms that wait in files go on where they were."""
         path = tmp_path / "chat.jsonl"

@@ -82,7 +82,7 @@ def open_page(browser: Browser, server: Server) -> Iterator[Open]:
     contexts, elsewhere, complaints = [], [], []
 
     def hear_request(url: str) -> None:
-        if urlsplit(url).hostname != "127.0.0.1":
+        if urlsplit(url.removeprefix("blob:")).hostname != "127.0.0.1":
             elsewhere.append(url)
 
     def hear_console(kind: str, text: str) -> None:
@@ -582,6 +582,29 @@ def test_the_rooms_of_a_zip_are_kept_apart(open_page: Open, client: httpx.Client
     upload(page, CHAT, "lab.log")
     expect(page.locator("#room")).to_be_hidden()
     expect(page.locator("#subtitle")).to_contain_text("irc · 6 messages")
+
+
+def test_the_report_of_what_is_open(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    upload(page, EXPORT, "acme.zip")
+    open_questions = sum(int(name.split(", ")[1].split(" ")[0]) for name in room_names(page) if ", " in name)
+    page.get_by_role("button", name="Report", exact=True).click()
+    report = page.frame_locator("#report-frame")
+    expect(report.locator("h1")).to_have_text("acme")
+    page.screenshot(path=tmp_path / "report.png")
+    assert (
+        int(report.locator("body").inner_text().split("\nopen questions")[0].split("\n")[-1])
+        == open_questions
+    )
+    # Its script runs in the frame: rooms are switched, links lead to the messages.
+    report.get_by_label("Room").select_option(index=2)
+    expect(report.locator("#part")).not_to_contain_text("240")
+    report.get_by_role("link", name="message", exact=True).first.click()
+    expect(report.locator("#messages")).to_be_visible()
+    report.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("link", name="Save")).to_have_attribute("download", "acme report.html")
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator("#report-dialog")).to_be_hidden()
 
 
 def test_a_zip_can_be_dropped(open_page: Open) -> None:

@@ -115,7 +115,7 @@ def report(
         made.title = title
     made.asked_for |= {"anonymous": anonymous, "zone": zone}
     if anonymous:
-        _hide(made, secret)
+        _hide(made, secret, title)
     with output(out) as file:
         _write(made, file, kind, excel=excel)
     show_report(reading, console)
@@ -164,8 +164,11 @@ def _title(export: str) -> str:
     return "standard input" if export == "-" else Path(export).stem or export
 
 
-def _hide(made: Report, secret: str) -> None:
-    hide_names(made.columns, secret=secret)
+def _hide(made: Report, secret: str, title: str | None) -> None:
+    hidden = hide_names(made.columns, secret=secret)
+    if title is None:  # names of files have names of people
+        made.title = hidden(made.title)
+    made.asked_for["--room"] = hidden(made.asked_for["--room"])
     for part in made.rooms:
         if part.room is not None:
             part.name = made.columns.rooms[part.room]

@@ -6,7 +6,7 @@ They are found by their names or, where these say nothing, by what stands in the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -40,7 +40,9 @@ FIELDS = {
             "who",
         ),
         *("name", "person", "agent", "role", "actor", "character", "von", "autor", "auteur", "remitente"),
-        *("source name", "global name", "commenter", "created by", "posted by"),
+        *("source name", "global name", "commenter", "spk", "handle"),
+        *("absender", "expéditeur", "usuario", "mittente", "отправитель", "автор"),
+        *("发送人", "发送者", "发件人", "送信者", "보낸 사람", "created by", "posted by"),
         *("sender id", "author id", "user id", "from id"),
     ),
     "text": (
@@ -56,7 +58,8 @@ FIELDS = {
             "message body",
         ),
         *("message content", "comment", "transcript", "dialogue", "sentence", "chat", "line", "turn", "said"),
-        *("nachricht", "texte", "texto", "mensaje", "mensagem", "messaggio"),
+        *("nachricht", "texte", "texto", "mensaje", "mensagem", "messaggio", "сообщение"),
+        *("текст", "内容", "消息", "メッセージ", "메시지", "utt", "text content"),
     ),
     "time": (
         *(
@@ -87,10 +90,23 @@ FIELDS = {
             "create time",
             "create at",
             "date sent",
+            "created utc",
+            "message date",
+            "message time",
+            "sent date",
+            "published at",
+            "date time utc",
+            "дата",
+            "время",
+            "时间",
+            "日時",
         ),
     ),
     "day": ("date", "day", "datum", "fecha"),
-    "id": ("id", "message id", "msg id", "uuid", "utterance id"),
+    "id": (
+        *("id", "message id", "msg id", "uuid", "utterance id", "uid", "guid", "msgid"),
+        *("comment id", "post id"),
+    ),
     "reply_to": (
         "reply to",
         "in reply to",
@@ -101,6 +117,15 @@ FIELDS = {
         "reply to.reply to msg id",
         "root id",
         "message reference.message id",
+        "in reply to id",
+        "in reply to message id",
+        "referenced message id",
+        "quoted message id",
+        "replied to",
+        "replying to",
+        "reply id",
+        "parent",
+        "thread ts",
     ),
     "channel": (
         "channel",
@@ -111,6 +136,15 @@ FIELDS = {
         "group",
         "thread",
         "chat name",
+        "group name",
+        "room name",
+        "room id",
+        "channel id",
+        "chat id",
+        "conv id",
+        "dialogue id",
+        "dialog id",
+        "chat session",
     ),
     "addressee": ("addressee", "recipient", "to"),
     "kind": ("kind",),
@@ -331,7 +365,24 @@ def columns_named(
             columns[field] = column
     if columns.get("time") and plain_name(columns["time"]) not in _CLOCKS:
         columns.pop("day", None)
+    if plain_name(columns.get("reply_to", "")) == "thread ts" and "id" not in columns and "time" in columns:
+        columns["id"] = columns["time"]  # Slack's messages are called by their time
+    shown = _shown_name(columns.get("speaker", ""), plain, joined)
+    columns.pop("name", None)
+    if shown is not None and shown not in columns.values():
+        columns["name"] = shown
     if "speaker" not in columns or "text" not in columns:
         return None
     both = {plain_name(columns["speaker"]), plain_name(columns["text"])}
     return columns if weak or not both & _WEAK or "time" in columns else None
+
+
+def _shown_name(speaker: str, plain: Mapping[str, str], joined: Mapping[str, str]) -> str | None:
+    """The column that has what people call the speaker, beside the one that is found."""
+    around, dot, _ = speaker.rpartition(".")
+    for known in FIELDS["name"]:
+        name = plain_name(f"{around}{dot}{known}")
+        found = plain.get(name) or plain.get(joined.get(name.replace(" ", ""), ""))
+        if found is not None:
+            return found
+    return None

@@ -20,21 +20,30 @@ from towhom.readers.times import CLOCKS, FORMS, day_of, time_of
 _LINES, _LENGTH = 200, 400
 _FEWEST = 3
 """Messages that a pattern must find, at least."""
+_FEWEST_BARE = 4
+"""The same, where nothing sets names off from texts."""
 _ENOUGH = 0.5
 """How sure it has to be that a pattern is the one."""
 _IN_FRONT = 48
 """Characters before a time: brackets, or a name."""
 _FORMS = {
-    name: re.compile(rf"(?<![\w.:/-]){form}(?![\w:/])")
+    name: re.compile(rf"(?<![^\W_])(?<![.:/-]){form}(?![^\W_]|/|:\w)")
     for name, form in FORMS.items()
     if "clock" in name or "seconds" in name
 }
 """How times are written. A day alone stands in front of too much else."""
 _CLOSING = tuple("])>|-–—:,;.~")
 _NAMED = re.compile(
-    r"(?P<opened>[\[(<*@]{0,2})[^\W\d_].{0,40}?(?P<closed>[\])>*:]{0,2}[ \t]{0,4}[\[(<|–—•·,-]{0,1} ?)"
+    r"(?P<opened>(?:[-*+] |#{1,6} )?[\[(<*@_]{0,2})[^\W\d_].{0,40}?"
+    r"(?P<closed>[\])>*:_]{0,2}[ \t]{0,4}[\[(<|–—•·,;_*-]{0,1}(?: ?\b(?:at|on) )? ?)"
 )
 """A name before a time, with what is around it."""
+_BEFORE = ("On ", "Am ", "Le ", "El ", "Il ")
+"""What mail programs write before a time."""
+_COUNT = re.compile(r"[#(\[]?[0-9]{1,12}[)\]:.,;|]? {1,4}[(\[]?")
+"""A number before a time: that of the message."""
+_NAMED_TO = re.compile(r"From .{1,60} to .{1,60}: ?")
+"""Who writes to whom, before a time, as Webex has it."""
 _TRIED_FIRST = 60
 _SEPARATORS = (
     *(
@@ -54,7 +63,11 @@ _SEPARATORS = (
         "{speaker}: ",
         "{speaker} : ",
         "{speaker} says: ",
+        "{speaker} said: ",
         "{speaker} wrote: ",
+        "< {speaker}: ",
+        "[{skip}] {speaker}: ",
+        "[{skip}] <{speaker}> ",
     ),
     *(
         "{speaker}\\t",
@@ -75,8 +88,10 @@ _SEPARATORS = (
         "{speaker}|",
         "{speaker};",
     ),
-    *('"{speaker}" ', "From {speaker} to {skip}: ", "From {speaker} : ", "{skip}<{speaker}> "),
+    *("{speaker} ", '"{speaker}" ', "From {speaker} to {skip}: ", "From {speaker} : ", "{skip}<{speaker}> "),
     *(
+        "{speaker} wrote:\\n",
+        "{speaker} said:\\n",
         "{speaker}\\n",
         "{speaker}:\\n",
         "From {speaker} to {skip}:\\n",
@@ -86,7 +101,7 @@ _SEPARATORS = (
     ),
 )
 """What can stand around a name and before a text."""
-_LEVELS = {
+LEVELS = {
     *(
         "debug",
         "info",
@@ -101,8 +116,9 @@ _LEVELS = {
         "trace",
         "alert",
     ),
-    *("emerg", "verbose", "severe", "panic", "audit", "stdout", "stderr"),
+    *("log", "statement", "detail", "emerg", "verbose", "severe", "panic", "audit", "stdout", "stderr"),
 }
+"""How a program says how bad something is, where a chat has a name."""
 _NO_NAMES = {
     *(
         "def",
@@ -233,9 +249,13 @@ _NO_NAMES = {
     ),
 }
 _NO_NAME = re.compile(
-    r"[/\\={}()\[\];$%^`\"<>]|(?<![\w#.-])\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$"
+    r"\s[\W_]+$|^[\W_]+\s|^The topic for "
+    r"|[/\\={}()\[\];$%^`\"<>]|(?<![\w#.-])\d{3}|^\W+$|^[\d.,:-]+$|\.\w+\.\w+|^[0-9a-f]{8,}$"
 )
 _PHONE_OR_ADDRESS = re.compile(r"\+[0-9][0-9 ()-]{5,20}|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}")
+_NUMBERED = re.compile(r" (?:[0-9]{1,3}|[A-Z])$")
+"""How the names of people end whom a transcript does not know: "Speaker 1"."""
+_DIGITS = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]{3}")
 _CLOCK_ALONE = re.compile(r"\s*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\s*")
 _ROLE = re.compile(r" \([^()]{1,30}\)$")
@@ -280,10 +300,7 @@ def induce(head_lines: tuple[bytes, ...]) -> Induced | None:
 
 
 def _candidates(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Patterns that lines may have, with a time in front, behind the name, or with none."""
-    for separator in _SEPARATORS:
-        if separator != "{speaker}\\n":  # a line with a name alone: too little, without a time
-            yield f"{separator}{{text}}", None
+    """Patterns that lines may have, with a time in front, behind the name, or with none: those last."""
     around = Counter(place for line in lines[:_TRIED_FIRST] for place in _around_time(line))
     for (form, before, after), count in around.most_common(12):
         if count * 10 < min(len(lines), _TRIED_FIRST):
@@ -295,6 +312,9 @@ def _candidates(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
                 yield f"{before}{{time}}{after}{separator}{{text}}", form
         else:
             yield from ((template, form) for template in _behind_name(after))
+    for separator in _SEPARATORS:
+        if separator not in ("{speaker}\\n", "{speaker} "):  # a line with a name alone, a word: too little
+            yield f"{separator}{{text}}", None
 
 
 def _around_time(line: str) -> Iterator[tuple[str, str | None, str]]:
@@ -309,8 +329,14 @@ def _around_time(line: str) -> Iterator[tuple[str, str | None, str]]:
         if form not in CLOCKS and time_of(found.groupdict()) is None:
             continue
         before, after = line[: found.start()], _between(line[found.end() :])
-        if not any(char.isalnum() for char in before):
+        if _COUNT.fullmatch(before):
+            yield form, "{skip}", after
+            continue
+        if not any(char.isalnum() for char in before) or before in _BEFORE:
             yield form, before, after
+            continue
+        if _NAMED_TO.fullmatch(before):
+            yield form, None, f"From {{speaker}} to {{skip}}: {{time}}{after}"
             continue
         named = _NAMED.fullmatch(before)
         if named is not None:
@@ -320,7 +346,7 @@ def _around_time(line: str) -> Iterator[tuple[str, str | None, str]]:
 
 def _between(after: str) -> str:
     """What stands between a time and what comes next: spaces, and marks that do not open a name."""
-    end = 0
+    end = len(after[:3]) - len(after[:3].lstrip("_*"))  # what closes a time in italics or bold
     while end < min(len(after), 6) and (after[end] in " \t" or after[end] in _CLOSING):
         end += 1
     return re.sub(r" +", " ", after[:end]).replace("\t", "\\t")
@@ -372,7 +398,14 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
     undated = template.form in CLOCKS
     if undated and len(minutes) > 3 and not any(minute % 5 for minute in minutes):  # a programme of events
         return 0.0
-    if not are_said(texts, timed=timed, whole=whole):
+    bare = "{speaker} {text}" in template.text
+    words = bare and (begun or others > messages or not _are_names(speakers))
+    loose = bare or "[{skip}] " in template.text
+    if (
+        words
+        or (loose and _are_written_by_program(texts))
+        or not are_said(texts, timed=timed and not bare, whole=whole)
+    ):
         return 0.0
     if own_line:
         covered = _covered_below(texts, len(lines), template)
@@ -384,9 +417,19 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
         covered = (messages + 0.2 * min(others, messages)) / (len(lines) - headings)
     # A name with nothing but spaces or a mark of punctuation around it can be a word of the text.
     bracketed = any(mark in template.text for mark in ("<{", "[{speaker", "({speaker", "**{", "@{"))
-    clear = 1.0 if bracketed or timed else 0.9
+    clear = 0.8 if bare else 1.0 if bracketed or timed else 0.9
     few = 0.3 if whole else 0.6
     return round(min(0.99, covered * clear * (1 - few / messages)), 2)
+
+
+def _are_written_by_program(texts: Sequence[str]) -> bool:
+    """Whether texts differ in little but their numbers, as those of a program's log."""
+    return len({_DIGITS.sub("0", text) for text in texts}) * 3 < len(texts)
+
+
+def _are_names(words: Sequence[str]) -> bool:
+    """Whether first words of lines are names, and not words of texts: there are several of each."""
+    return len(words) >= max(_FEWEST_BARE, 1.5 * len(set(words)))
 
 
 def _covered_below(texts: Sequence[str], lines: int, template: Template) -> float:
@@ -410,7 +453,8 @@ def is_name(text: str, *, timed: bool = True) -> bool:
     words = name.lower().split()
     if not words or len(words) > 4 or len(name) > 40 or _NO_NAME.search(name):
         return False
-    return not (set(words) & _LEVELS or words[0].rstrip("_-0123456789") in _NO_NAMES) and any(
+    parts = {part for word in words for part in word.split(":")}
+    return not (parts & LEVELS or words[0].rstrip("_-0123456789") in _NO_NAMES) and any(
         char.isalpha() for char in name
     )
 
@@ -421,7 +465,8 @@ def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
     if len(counts) < 2 or len(speakers) < (1.25 if timed else 1.5 if whole else 2.0) * len(counts):
         return False
     first_words = {speaker.split()[0] for speaker in counts}
-    if len(first_words) == 1 and len(counts) > 1:  # the name of a machine, before those of its programs
+    numbered = all(_NUMBERED.search(speaker) for speaker in counts)
+    if len(first_words) == 1 and not numbered:  # the name of a machine, before those of its programs
         return False
     pairs = list(pairwise(speakers))
     changes = sum(one != two for one, two in pairs)

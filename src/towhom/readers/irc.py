@@ -16,16 +16,18 @@ from typing import Self
 from towhom.chat import Kind, Message
 from towhom.readers.base import Folder, Reader, Record, Report, Source
 from towhom.readers.clock import UNDATED, Clock
-from towhom.readers.times import month_number, parse_time
+from towhom.readers.times import day_of, is_end, month_number, parse_time
 
 _CLOCK = (
     r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:\.\d{1,9})?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?(?P<zone>Z| ?[+-]\d\d:?\d\d)?"
 )
 _NICK = r"[^\s<>]"
-_SAYS = r"<(?P<nick>[^>]+)>(?:[ \t](?P<text>.*))?"
+_SAYS = r"<(?P<nick>(?!->)[^>]+)>(?:[ \t](?P<text>.*))?"
 _DOES = rf" ?(?:\*|•|-\*-)[ \t](?P<actor>{_NICK}+)(?: (?P<action>.*))?"
-_NOTES = r"-(?P<notifier>[^\s:]+?)(?::[^\s]*)?-[ \t]?(?P<notice>.*)"
+_NOTES = r"-(?P<notifier>[^\s:]+?)(?:\([^\s()]*\))?(?::[^\s]*)?-[ \t]?(?P<notice>.*)"
+_TELLS = r"(?:\*\*\*|-!-) ?(?P<system>.*)"
+_DOES_BY_HOST = r"\[(?P<actor2>[^\s!\[\]]+)![^\s\[\]]+\] (?:ACTION )?(?P<action2>.*)"
 _ARROW = r"(?:--+>?|<--?|<->|->|=!=|[→←⇐⇒⇄↔—–])[ \t]"
 _DAY_NAME = r"\w{2,4}\.? \w{3,4}\.? +\d{1,2}"
 
@@ -51,7 +53,8 @@ class Dialect:
 
 _BRACKET = rf"\[(?:(?P<date>\d{{4}}-\d\d-\d\d),?[ T])?{_CLOCK}\] ?"
 _EGGDROP = (
-    r"(?:Nick change: |Topic changed on |[#&]\S+: |\S+ \(\S+\) (?:joined|left|got|has) |\S+ kicked from )"
+    r"(?:Nick change: |Topic changed on |[#&]\S+: |\S+ \(\S+\) (?:joined|left|got|has) |\S+ kicked from "
+    r"|\S+ left IRC\b)"
 )
 
 DIALECTS = {
@@ -62,7 +65,7 @@ DIALECTS = {
     "bracket": Dialect(
         line=re.compile(
             rf"{_BRACKET}(?:{_SAYS}"
-            r"|\*\*\* ?(?P<system>.*)"
+            rf"|{_TELLS}"
             rf"|{_DOES}"
             r"|Action: (?P<actor2>\S+) (?P<action2>.*)"
             rf"|--- (?P<day2>{_DAY_NAME} \d{{4}})"
@@ -80,7 +83,7 @@ DIALECTS = {
     "mirc": Dialect(
         line=re.compile(
             rf"(?:[\[(]{_CLOCK}[\])]|(?P<date>(?!)))[ \t]?"
-            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_DOES}|{_NOTES})$"
+            rf"(?:{_SAYS}|{_TELLS}|{_DOES}|{_NOTES})$"
             r"|Session (?:Start|Time): (?P<day>.+)$"
             r"|(?P<system2>Session (?:Ident|Close).*)$"
         ),
@@ -98,7 +101,7 @@ DIALECTS = {
             r"(?:(?P<year>\d{1,4}) )?\[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?"
             r"(?:(?P<month>[^\W\d_]{3,4})\.? +(?P<dd>\d{1,2})|(?P<dd2>\d{1,2}) (?P<month2>[^\W\d_]{3,4})\.?)"
             rf"(?: (?P<year2>\d{{4}}))?(?:,? |\] \[){_CLOCK}(?P<date>(?!))?\]?[ \t]"
-            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system3>.*)|{_DOES}|{_NOTES}"
+            rf"(?:{_SAYS}|{_TELLS}|{_ARROW}(?P<system3>.*)|{_DOES}|{_DOES_BY_HOST}|{_NOTES}"
             r"|(?:Join|Part|Quit|Nick|Mode|Topic|Kick|Ban|Info|Away|Names|Notice|Invite|Created|Welcome)\t"
             r"(?P<system4>.*))$"
             r"|(?:\d{1,4} )?\*\*\*\* (?P<system2>.*)$"
@@ -116,7 +119,7 @@ DIALECTS = {
         line=re.compile(
             r"[@\[]?(?P<epoch>\d{9,10})\]?[ \t]"
             r"(?P<date>(?!))?(?:(?P<h>(?!))(?P<m>.)(?P<s>.)(?P<half>.)(?P<zone>.))?"
-            rf"(?:{_SAYS}|\*\*\* ?(?P<system>.*)|{_ARROW}(?P<system2>.*)|{_DOES}|{_NOTES})$"
+            rf"(?:{_SAYS}|{_TELLS}|{_ARROW}(?P<system2>.*)|{_DOES}|{_DOES_BY_HOST}|{_NOTES})$"
         ),
         day=re.compile(rb"(?!)"),
         stars=True,
@@ -180,13 +183,22 @@ _RENAME = re.compile(
 )
 # After a star, what the server says and nobody does.
 _BY_SERVER = re.compile(
-    r"(?:Joins|Parts|Quits|Set by|Topic is|Now talking (?:in|on)|Disconnected|Rejoined|Attempting to"
-    r"|You (?:were|have|are)"
+    r"(?:Joins|Parts|Quits|Set by|Topic is|Topic for [#&]\S+|Now talking (?:in|on)"
+    r"|Disconnected|Rejoined|Attempting to|You (?:were|have|are)"
     r"|Retrieving|Looking up|Connect(?:ed|ing)|Users on|End of|Channel|Can't|Closing|Loaded|Dns|Discovered)\b"
     r"|\S+ (?:[(\[]\S*[)\]] )?(?:has (?:joined|left|quit|kicked|changed the topic)\b"
     r"|sets mode|was kicked|changes topic"
     r"|is now known as|gives (?:voice|channel)|removes (?:voice|channel)|sets (?:ban|channel|mode))"
 )
+# The same, where the server has other marks, too: what cannot be meant otherwise.
+_BY_SERVER_SURELY = re.compile(
+    r"(?:Now talking (?:in|on)|Topic for) [#&]"
+    r"|\S+ [(\[]\S+@\S+[)\]] (?:(?:has )?(?:joined|left|quit)\b|Quit\b|is now known as)"
+)
+_BESIDE = re.compile(r"#{1,3} |Session |\*\*\*\* |--- |IRC log ")
+"""How lines begin that clients write around what was said."""
+_CLOCK_IN_TEXT = re.compile(r"\[[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\] ")
+_YEAR_IN_FRONT = re.compile(rb"(?:19|20)[0-9]{2} ")
 _SECONDS = re.compile(rb"[@\[]?([0-9]{9,10})\]?[ \t]")
 _BEGIN = re.compile(rb"\*\*\*\* .{1,60} (\d{4})$")
 _MONTH_OF = re.compile(rb"\[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?(?:\d{1,2} )?([A-Za-z]{3})")
@@ -222,8 +234,11 @@ class Irc(Reader):
         matches = _matches(source)
         best = max(matches, key=matches.__getitem__)
         untimed = map(DIALECTS["untimed"].line.match, _head(source))
-        if best == "untimed" and not any(found and found["nick"] for found in untimed):  # a list with stars
-            return False
+        if best == "untimed":
+            said = [found["text"] for found in untimed if found and found["nick"]]
+            timed = sum(_CLOCK_IN_TEXT.match(text) is not None for text in said)
+            if not said or timed * 2 > len(said):  # a list with stars; the time stands behind the nick
+                return False
         return matches[best] * 2 >= len(source.head_lines)
 
     @classmethod
@@ -260,7 +275,8 @@ class Irc(Reader):
             if month is not None:
                 year += last == 12 and month == 1
                 last = month
-            yield number, b"%d %s" % (year, line) if line.strip() else line
+            bare = not line.strip() or _YEAR_IN_FRONT.match(line)
+            yield number, line if bare else b"%d %s" % (year, line)
 
     def key(self, record: Record) -> str | None:
         """The day that the line begins, if it does."""
@@ -293,7 +309,11 @@ class Irc(Reader):
                 text = _FORMATTING.sub("", text)
             found = match(text)
             if found is None:
-                if text.strip():
+                beside = self._beside(text, clock, number) if text.strip() else None
+                if beside is not None:
+                    kinds[beside.kind] += 1
+                    yield beside
+                elif text.strip():
                     report.skip("not a line of an IRC log", file=file, record=number)
                 continue
             last = found.lastgroup
@@ -307,6 +327,16 @@ class Irc(Reader):
             if message is not None:
                 kinds[message.kind] += 1
                 yield message
+
+    def _beside(self, text: str, clock: Clock, number: int) -> Message | None:
+        """What a client writes around what was said: when a log begins, and that it ends."""
+        if not _BESIDE.match(text):
+            return None
+        day = None if is_end(text) else day_of(text)
+        if day is None:
+            return Message("", text.strip(), kind=Kind.SYSTEM, line=number)
+        clock.set_date(day)
+        return Message("", text.strip(), time=clock.midnight(), kind=Kind.DAY, line=number)
 
     def _text(self, found: re.Match[str]) -> str:
         text = found["text"]
@@ -326,7 +356,8 @@ class Irc(Reader):
                 groups["action"] or groups.get("action2") or "",
             )
             whole = f"{speaker} {text}"
-            if DIALECTS[self.dialect].stars and _BY_SERVER.match(whole):
+            by_server = _BY_SERVER if DIALECTS[self.dialect].stars else _BY_SERVER_SURELY
+            if by_server.match(whole) or _BY_SERVER_SURELY.match(whole):
                 return _system(whole, time, number)
             speaker = _nick(speaker.removesuffix(":"))
             return Message(speaker, text, time=time, kind=Kind.ACTION, line=number)

@@ -27,6 +27,8 @@ Value = dict[str, Any]
 MAX_DEPTH = 100
 _HEAD_VALUES = 200
 _ANY_KEY = r"((?:(?!\.item).)+)"
+KEY = "\0key"
+"""Under which `items_below` gives the key of an object."""
 _MAX_AROUND = 100
 """How much of what an object says before its list of messages is kept."""
 _NO_JSON = (ijson.JSONError, UnicodeDecodeError)
@@ -190,7 +192,7 @@ def items_below(source: Source, path: str, beside: str | None = None) -> Iterato
 
     Yields:
         The texts and numbers around the object that stand before it, by their paths, with what is beside it,
-        and the keys that it is under as `*`; and the object.
+        the keys that its list is under as `*`, and its own, if it is in no list, as `KEY`; and the object.
     """
     place_of = re.compile(_ANY_KEY.join(map(re.escape, path.split("*"))))
 
@@ -208,7 +210,9 @@ def items_below(source: Source, path: str, beside: str | None = None) -> Iterato
                     builder = None
             elif place == beside or (found := place_of.fullmatch(place)):
                 if place != beside and found and found.groups():
-                    around["*"] = " ".join(found.groups())
+                    keys = found.groups()
+                    own = keys[-1] if path.endswith("*") else None
+                    around |= {"*": " ".join(keys[:-1] if own else keys) or None, KEY: own}
                 if event in ("start_map", "start_array"):
                     builder, built = ijson.ObjectBuilder(), place
                     builder.event(event, value)

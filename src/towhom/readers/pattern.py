@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from io import BytesIO
 from itertools import islice
+from textwrap import dedent
 from typing import Self
 
 from towhom.chat import Kind, Message
@@ -21,10 +22,13 @@ from towhom.readers.clock import UNDATED, Clock
 from towhom.readers.induction import Induced, induce
 from towhom.readers.tags import looks_like_page, page_lines
 from towhom.readers.template import Template, is_rule, speaker_name, without_files
-from towhom.readers.times import CLOCKS, FORMS, day_of, is_day_first, short_dates, time_of
+from towhom.readers.times import CLOCKS, FORMS, day_of, is_day_first, is_end, short_dates, time_of
 
 _DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _HEAD_LINES = 200
+_DONE = re.compile(r"\*\*\*(\S{1,60}) (.+)", re.DOTALL)
+"""What somebody does, as Pidgin writes it."""
+_TOPIC = re.compile(r"The topic for ")
 _NO_SPEAKER = re.compile(r"(?<!\w)(?:19|20)\d\d(?!\w)")
 
 
@@ -205,8 +209,9 @@ class Pattern(Reader):
             line = report.decode(raw)
             found = _begin(line, template)
             day = self._day(line) if found is None else None
-            ends = day is not None or ((begun is None or template.own_line) and is_rule(line))
-            if begun is not None and (found is not None or ends):
+            ruled = (begun is None or template.own_line) and is_rule(line)
+            ends = found is not None or day is not None or ruled or is_end(line)
+            if begun is not None and ends:
                 yield self._message(begun, clock, report)
                 begun = None
             if found is not None:
@@ -226,10 +231,16 @@ class Pattern(Reader):
     def _message(self, begun: tuple[int, re.Match[str], list[str]], clock: Clock, report: Report) -> Message:
         number, found, more = begun
         parts = found.groupdict()
-        text = without_files("\n".join([parts.get("text") or "", *more]).strip())
+        body = "\n".join([parts.get("text") or "", *more])
+        text = without_files((dedent(body) if self._template.own_line else body).strip())
         time = self._time(parts, clock)
         speaker = speaker_name(parts.get("speaker") or "")
         kind = Kind.MESSAGE if speaker and text else Kind.SYSTEM
+        done = _DONE.fullmatch(text) if not speaker else None
+        if done is not None:
+            kind, speaker, text = Kind.ACTION, speaker_name(done[1]), done[2]
+        elif _TOPIC.match(speaker):
+            kind, speaker, text = Kind.SYSTEM, "", f"{speaker}: {text}"
         report.kinds[kind] += 1
         return Message(speaker, text or found[0], time=time, kind=kind, line=number)
 

@@ -27,7 +27,8 @@ from towhom.readers.columns import (
     time_of_row,
 )
 from towhom.readers.induction import induce
-from towhom.readers.json_export import items_below
+from towhom.readers.json_export import KEY, items_below
+from towhom.readers.markup import plain_text
 from towhom.readers.posts import Post, Posts, identifier
 from towhom.readers.times import is_day_first, short_dates
 
@@ -36,6 +37,11 @@ _ROOMS = ("channel name", "room name", "channel", "room", "title", "topic", "nam
 _DELIMITERS = ("\t", ",", ";", "|")
 _DISCRIMINATOR = re.compile(r"(?<=[^\s#])#[0-9]{4}$")
 """What Discord wrote behind a name, and nobody who calls somebody by it."""
+_MARKUP = re.compile(r"<(?:p|div|span|br)\b[^<>]*>", re.IGNORECASE)
+"""How texts begin that are HTML."""
+_WAYS = ("type", "direction", "message type", "status")
+_OUT = ("outgoing", "out", "sent")
+"""What tables say of messages by who exported them, where that is nobody's name."""
 _SHOWN = 12
 _ROWS = 1000
 """Of a file of Parquet that are in memory at once."""
@@ -125,6 +131,7 @@ class Table(Posts):
                 # A table whose columns are called by number has no names, unless others are found there.
                 has_header = not all(_number(column, names) for column in given.values())
                 columns = {**(columns_named(names, weak=True) or {}), **given} if has_header else given
+                columns.pop("name", None)  # the speaker is who the user says
                 return cls(
                     {field: column for field, column in columns.items() if column},
                     path=path,
@@ -208,7 +215,8 @@ class Table(Posts):
             if isinstance(value, dict) and all(_cell(value, column) is None for column in needed):
                 continue  # another list beside those of messages
             room = _room_around(around)
-            yield number, {**value, _ROOM: room} if isinstance(value, dict) and room else value
+            added = {_ROOM: room, KEY: around.get(KEY)} if isinstance(value, dict) else {}
+            yield number, {**value, **{key: each for key, each in added.items() if each}} if added else value
 
     def _rows(self, file: Source) -> Iterator[tuple[int, Any]]:
         lines = (decode(line) + "\n" for _, line in file.lines())
@@ -231,6 +239,10 @@ class Table(Posts):
                     header = [str(place) for place in range(1, len(row) + 1)]
                 else:
                     continue
+            if len(row) > len(header) and header[-1] == self.columns.get("text"):
+                # Whoever wrote the table did not quote what has the mark between cells in it.
+                last = len(header) - 1
+                row = [*row[:last], (self.delimiter or ",").join(row[last:])]
             if any(cell.strip() for cell in row):
                 yield start, dict(zip(header, row, strict=False))
 
@@ -242,13 +254,19 @@ class Table(Posts):
         text = found.get("text")
         if text is None:
             raise ValueError(f'there is nothing under "{self.columns.get("text", "text")}"')
+        text = str(text)
+        if _MARKUP.match(text):
+            text = plain_text(text).text
+        speaker = _text(found.get("name")) or _text(found.get("speaker"))
+        if speaker is None and any(str(value[key]).lower() in _OUT for key in value if key.lower() in _WAYS):
+            speaker = "me"
         kind = identifier(found.get("kind"))
         addressee = identifier(found.get("addressee"))
         return Post(
-            text=str(text),
-            speaker=_DISCRIMINATOR.sub("", _text(found.get("speaker")) or "") or None,
+            text=text,
+            speaker=_DISCRIMINATOR.sub("", speaker or "") or None,
             time=time_of_row(found.get("day"), found.get("time"), day_first=self.day_first),
-            id=_text(found.get("id")),
+            id=_text(found.get("id")) or _text(value.get(KEY)),
             reply_to=_text(found.get("reply_to")),
             kind=kind if kind in set(Kind) else Kind.MESSAGE,
             room=_text(found.get("channel")) or _text(value.get(_ROOM)),

@@ -25,7 +25,24 @@ _VOID = frozenset(
 )
 _UNREAD = ("script", "style")
 _BREAKS = frozenset(
-    ("br", "p", "div", "li", "tr", "pre", "ul", "ol", "h1", "h2", "h3", "h4", "blockquote", "hr", "table")
+    (
+        "br",
+        "p",
+        "div",
+        "li",
+        "tr",
+        "pre",
+        "ul",
+        "ol",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "blockquote",
+        "hr",
+        "table",
+        "title",
+    )
 )
 _LONGEST_ENTITY = 40
 

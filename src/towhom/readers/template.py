@@ -15,14 +15,20 @@ _FIELDS = ("time", "speaker", "text", "skip")
 _SPEAKER = r"(?P<speaker>[^\s:<>\[\]|](?:[^\n\t]{0,58}?[^\s])??)"
 _LONGEST = 1000
 _BEHIND = re.compile(
-    r"\s*(?:[(<](?:[0-9]{4,15}|[^\s()<>@]{1,60}@[^\s()<>]{1,60}"
+    r"\s*(?:[(<](?:[0-9]{4,15}|wxid_\w{1,40}|[^\s()<>@]{1,60}@[^\s()<>]{1,60}"
     r"|pinned|edited|guest|external|unverified|privately|direct message)[)>]"
     r"|:[\w+-]{1,40}:|(?<=[^\s#])#[0-9]{4})$",
     re.IGNORECASE,
 )
+_OPENING = '<[(*@"'
+"""Marks that open a name."""
 _RULE = re.compile(r"\s*(?:={10,}|-{10,}|_{10,}|\*{10,})\s*")
 _BESIDE = re.compile(r"(?<!\S)(?:\{(?:Attachments|Embed|Stickers|Reactions)\}|Tapbacks:)(?=\s|$)")
-_PRIVATELY = re.compile(r"(.{1,40}?) to .{1,60}\((?:privately|direct message)\)", re.IGNORECASE)
+_PRIVATELY = re.compile(
+    r"(.{1,40}?)\s{1,4}to\s{1,4}(?:.{1,60}\((?:privately|direct message)\)|everyone)", re.IGNORECASE
+)
+_MASK = re.compile(r"(?<=[^\s!])![^\s!@]{1,60}@[^\s@]{1,100}$")
+"""What IRC knows of somebody behind their nick."""
 _ADDRESS = re.compile(r"([^\s@/]{1,60}@[\w.-]{1,60})/.{0,60}")
 _AROUND = {"'": "'", '"': '"', "“": "”", "‘": "’", "«": "»", "`": "`", "_": "_"}
 
@@ -36,6 +42,7 @@ def speaker_name(text: str) -> str:
     name = text.strip()
     privately = _PRIVATELY.fullmatch(name)
     name = privately[1].rstrip() if privately else _BEHIND.sub("", _BEHIND.sub("", name))
+    name = _MASK.sub("", name)
     address = _ADDRESS.fullmatch(name)
     if address is not None:
         return address[1]
@@ -147,11 +154,12 @@ def _compiled(text: str, form: str | None) -> tuple[re.Pattern[str], re.Pattern[
         if place % 2:
             regex += parts[piece]
         else:
-            after_text = place == len(pieces) - 1
-            regex += _literal(piece, place, pieces) if not after_text or piece else ""
             time_first = "speaker" not in pieces[:place] and "time" in pieces[:place]
             if beginning is None and time_first and form and not own_line:
-                beginning = regex
+                # What opens a name is no part of it: where there is no name, it does not stand there.
+                beginning = regex + _literal(piece.rstrip(_OPENING), place, pieces)
+            after_text = place == len(pieces) - 1
+            regex += _literal(piece, place, pieces) if not after_text or piece else ""
     line = re.compile(rf"[ \t]*{regex}\s*$" if own_line else rf"{regex}$", re.DOTALL)
     return line, re.compile(rf"{beginning}(?P<text>.*)$", re.DOTALL) if beginning else None
 

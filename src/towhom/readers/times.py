@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from towhom.readers.json_export import since_epoch
@@ -12,13 +13,38 @@ _CLOCK = (
     r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
     r"(?:[ \u202f]?(?P<half>[AaPp])\.? ?[Mm]\b\.?)?"
 )
-_ZONE = r"(?: ?(?P<zone>Z\b|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?\b|UTC\b|GMT\b)(?: ?\([^()]{1,40}\))?)?"
+_ZONES = {
+    **{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, "WET": 0},
+    **{"BST": 1, "CET": 1, "CEST": 2, "WEST": 1, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9},
+}
+"""Names of zones, and hours before or behind UTC; those that mean several are left out."""
+_ZONE = (
+    r"(?: ?(?P<zone>Z\b|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?\b|(?:UTC|GMT|"
+    rf"{'|'.join(_ZONES)})\b)(?: ?\([^()]{{1,40}}\))?)?"
+)
 _YEAR_FIRST = r"(?P<Y>[0-9]{4})(?P<sep>[-/.]) ?(?P<M>[0-9]{1,2})(?P=sep) ?(?P<D>[0-9]{1,2})\.?"
 _YEAR_LAST = r"(?P<a>[0-9]{1,2})(?P<sep>[-/.])(?P<b>[0-9]{1,2})(?P=sep)(?P<c>[0-9]{4}|[0-9]{2})"
+_NO_YEAR_DATE = r"(?P<a>[0-9]{1,2})[/.](?P<b>[0-9]{1,2})\.?"
 _WORD = r"[^\W\d_]{2,14}"
 _WORD_OR_SIGN = r"[^\W\d_]{1,14}"
-_WEEKDAY = rf"(?:{_WORD}\.?,? )?"
-_BETWEEN = r"(?:,? {1,2}(?:at |um |à |klo |kl\. )?| - )"
+_WEEKDAYS = (
+    "mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
+    "|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend|mo|di|mi|do|fr|sa|so"
+    "|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lun|mar|mer|jeu|ven|sam|dim"
+    "|lunes|martes|miércoles|jueves|viernes|sábado|domingo|mié|jue|vie|sáb|dom"
+    "|(?:segunda|terça|quarta|quinta|sexta)(?:-feira)?|seg|ter|qua|qui|sex"
+    "|lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica|gio|sab"
+    "|(?:maan|dins|woens|donder|vrij|zater|zon)dag|ma|wo|vr|za|zo"
+    "|(?:mån|tis|tirs|ons|tors|fre|lör|lør|sön|søn)dag|mandag|mån|man|tis|tir|ons|tors?|fre|lör|lør|sön|søn"
+    "|poniedziałek|wtorek|środa|czwartek|piątek|sobota|niedziela|pon|wt|śr|czw|pt|sob|niedz|nd"
+    "|понедельник|вторник|среда|четверг|пятница|суббота|воскресенье|пн|вт|ср|чт|пт|сб|вс"
+    "|pazartesi|salı|çarşamba|perşembe|cuma|cumartesi|pazar|pzt|sal|çar|per|cum|cmt|paz"
+    "|pondělí|úterý|středa|čtvrtek|pátek|neděle|po|út|st|čt|pá|ne|(?:maanan|tiis|tors|perjan|lauan|sunnun)tai"
+)
+_WEEKDAY = rf"(?:(?i:{_WEEKDAYS})\.?,? )?"
+"""A name of a day. Any word would do, if people's names did not stand before days as well."""
+_ANY_WEEKDAY = rf"(?:{_WORD}\.?,? )?"
+_BETWEEN = r"(?:,? {1,2}(?:at |um |à |klo |kl\. |@ )?| - )"
 _DAY_MONTH = (
     rf"{_WEEKDAY}(?P<D>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -](?P<month>{_WORD})\.?"
     r"(?:,?[ -](?P<Y>[0-9]{4})|-(?P<y>[0-9]{2})(?![0-9:]))?"
@@ -35,7 +61,10 @@ _EAST_CLOCK = (
     r"(?P<h>[0-9]{1,2})[:시時] ?(?P<m>[0-9]{2})분?(?::(?P<s>[0-9]{2}))?"
 )
 
-_LATELY = r"(?:Today|Yesterday|Heute|Gestern|Hoy|Ayer|Hoje|Ontem|Hier|Aujourd['’]hui|Oggi|Ieri)"
+_LATELY = (
+    r"(?:Today|Yesterday|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Heute|Gestern|Hoy|Ayer|Hoje|Ontem|Hier"
+    r"|Aujourd['’]hui|Oggi|Ieri)"
+)
 
 FORMS = {
     "year, month, day, half of the day and clock": rf"{_EAST},? ?{_EAST_CLOCK}",
@@ -51,19 +80,23 @@ FORMS = {
     "clock, day and name of the month": rf"{_CLOCK}{_ZONE},? {_DAY_MONTH}",
     "seconds since 1970": r"(?P<epoch>[0-9]{9,10}(?:\.[0-9]{1,9})?|[0-9]{13})",
     "half of the day and clock": _EAST_CLOCK,
-    "today or yesterday and clock": rf"{_LATELY}{_BETWEEN}{_CLOCK}",
-    "clock": rf"{_CLOCK}{_ZONE}",
+    "day, month and clock": rf"{_NO_YEAR_DATE}{_BETWEEN}{_CLOCK}{_ZONE}",
+    "clock": rf"(?:{_LATELY}{_BETWEEN})?{_CLOCK}{_ZONE}",
     "date": _YEAR_FIRST,
     "day, month and year": _YEAR_LAST,
     "day and name of the month": _DAY_MONTH,
     "name of the month and day": _MONTH_DAY,
 }
 """What a form of writing a time is called -> its regular expression. The longer come first."""
-CLOCKS = ("clock", "half of the day and clock", "today or yesterday and clock")
+CLOCKS = ("clock", "half of the day and clock")
 """The forms that have no day."""
 
-_PATTERNS = {name: re.compile(form) for name, form in FORMS.items()}
-_SHORT = re.compile(rf"(?<![0-9]){_YEAR_LAST}(?![0-9])(?:{_BETWEEN}{_CLOCK})?")
+_PATTERNS = {name: re.compile(form.replace(_WEEKDAY, _ANY_WEEKDAY)) for name, form in FORMS.items()}
+"""For texts that are a time as a whole: days may have names in any language."""
+_SHORT = re.compile(
+    rf"(?:\b(?P<weekday>(?i:mon|tue|wed|thu|fri|sat|sun))[a-z]{{0,6}}\.?,? )?(?<![0-9]){_YEAR_LAST}(?![0-9])"
+    rf"(?:{_BETWEEN}{_CLOCK})?"
+)
 AFTERNOON = ("p", "P", "오후", "午後", "下午")
 _SPACES = str.maketrans({"\u202f": " ", "\xa0": " ", "\u200e": None, "\u200f": None})
 _LONGEST = 80
@@ -73,13 +106,22 @@ _RULES = " \t-–—=*#_~>|"
 _BEGUN = re.compile(
     r"(?:(?:Conversation|Chat) with .{1,200}? at|Session Start(?: \([^()]{0,100}\))?:|Session Time:"
     r"|Day changed(?: to)?"
-    r"|(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?|Start logging at|BEGIN LOGGING AT|Date:) ",
+    r"|(?:IRC )?(?:Log(?: session)?|Logging) (?:opened|started)(?: at)?:?"
+    r"|Start logging at|BEGIN LOGGING AT|Date:) ",
     re.IGNORECASE,
 )
 """What clients write before the day on which a log begins or goes on."""
+_ENDED = re.compile(
+    r"(?:Session Close\b|(?:IRC )?(?:Log(?: session)?|Logging) (?:closed|ended|stopped)\b"
+    r"|(?:Stop|End|Ending) logging at |Transcribed by https?://"
+    r"|.{1,60}님이 (?:나갔습니다|들어왔습니다|.{1,60}님을 초대했습니다)"
+    r"|.{1,60} (?:left|joined) this chatroom\.$)",
+    re.IGNORECASE,
+)
+"""What they write where it ends, and where somebody comes or goes, without a time."""
 _OR_WEEKDAY = rf"(?: ?\(?{_WORD_OR_SIGN}\.?\)?)?"
 _DAYS = [
-    re.compile(pattern)
+    re.compile(pattern.replace(_WEEKDAY, _ANY_WEEKDAY))
     for pattern in (
         _CTIME,
         rf"{_WEEKDAY}{_YEAR_FIRST}{_OR_WEEKDAY}",
@@ -89,6 +131,8 @@ _DAYS = [
         rf"{_EAST}(?: {_EAST_CLOCK})?",
     )
 ]
+_THAI, _PERSIAN = (2400, 2700), (1300, 1500)
+"""Years that no chat is of, unless another calendar counts them."""
 _NO_YEAR = 4
 """The year of days whose year is nowhere: a leap year, so that there is a 29 February."""
 _MONTHS = (
@@ -174,6 +218,15 @@ def day_of(line: str, *, day_first: bool = True) -> date | None:
     return None
 
 
+def is_end(line: str) -> bool:
+    """Whether a line is what a client writes where a log ends, or somebody comes or goes.
+
+    >>> is_end("# Stop logging at 2024-05-31 12:00:00 CEST"), is_end("stop it")
+    (True, False)
+    """
+    return len(line) <= _LONGEST_HEADING and _ENDED.match(line.strip(_RULES)) is not None
+
+
 def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
     """How long after midnight; nothing where there is no clock, None where it is none, like 27:00."""
     if not parts.get("h"):
@@ -193,31 +246,63 @@ def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
 def is_day_first(parts: Iterable[Mapping[str, str | None]]) -> bool:
     """Whether the day comes before the month, by those dates that can be read in one way only.
 
-    Where none tells, dots and a clock of 24 hours are the habit of those who put the day first.
+    Where none tells, the name of a day beside one does; else dots and a clock of 24 hours are the habit of
+    those who put the day first.
     """
+    parts = list(parts)
     dates = [each for each in parts if each.get("a")]
     if any(int(each["a"] or 0) > 12 for each in dates):
         return True
     if any(int(each["b"] or 0) > 12 for each in dates):
         return False
-    return not any(each.get("half") for each in dates)
+    weekdays = [each for each in dates if each.get("weekday")]
+    for each in weekdays:
+        by_day, by_month = (_weekday(each, first) for first in (True, False))
+        if by_day != by_month:
+            return by_day == str(each["weekday"])[:3].lower()
+    return not any(each.get("half") for each in parts)
+
+
+def _weekday(parts: Mapping[str, str | None], day_first: bool) -> str | None:
+    """The name of the day of a date, in three small letters."""
+    day = _day(parts, day_first, 1)
+    with suppress(ValueError):
+        return ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[date(*day).weekday()] if day else None
+    return None
 
 
 def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[int, int, int] | None:
     if parts.get("a"):
-        first, second, last = (int(parts[name] or 0) for name in "abc")
-        year = _full_year(last)
+        first, second = int(parts["a"] or 0), int(parts["b"] or 0)
+        year = _full_year(int(parts["c"] or 0)) if parts.get("c") else year
         # A date that can be read in one way only is, whatever the others are like.
         month_last = second <= 12 if day_first else first > 12
-        return (year, second, first) if month_last else (year, first, second)
+        return common_date(year, second, first) if month_last else common_date(year, first, second)
     if parts.get("month"):
         month = month_number(str(parts["month"]))
         short = parts.get("y")
         year = int(parts.get("Y") or (_full_year(int(short)) if short else year))
         return None if month is None else (year, month, int(parts["D"] or 0))
     if parts.get("M"):
-        return int(parts["Y"] or 0), int(parts["M"] or 0), int(parts["D"] or 0)
+        return common_date(int(parts["Y"] or 0), int(parts["M"] or 0), int(parts["D"] or 0))
     return None
+
+
+def common_date(year: int, month: int, day: int) -> tuple[int, int, int]:
+    """A date of the Thai or the Persian calendar, which phones write, in the common one; others as they are.
+
+    >>> common_date(2564, 1, 2), common_date(1399, 10, 13), common_date(2021, 1, 2)
+    ((2021, 1, 2), (2021, 1, 2), (2021, 1, 2))
+    """
+    if _THAI[0] <= year < _THAI[1]:
+        return year - 543, month, day
+    if not _PERSIAN[0] <= year < _PERSIAN[1] or not 1 <= month <= 12 or not 1 <= day <= 31:
+        return year, month, day
+    cycles, years = divmod(year - 979, 33)
+    days = (year - 979) * 365 + cycles * 8 + (years + 3) // 4
+    days += (month - 1) * 30 + min(month - 1, 6) + day - 1
+    common = date(1600, 3, 20) + timedelta(days=days)
+    return common.year, common.month, common.day
 
 
 def _full_year(year: int) -> int:
@@ -234,6 +319,8 @@ def zone_of(text: str | None) -> tzinfo | None:
     """The zone that a text like +02:00, GMT+2 or Z is."""
     if not text:
         return None
+    if text.strip() in _ZONES:
+        return timezone(timedelta(hours=_ZONES[text.strip()]))
     digits = text.strip().removeprefix("UTC").removeprefix("GMT").replace(":", "")
     if digits in ("Z", ""):
         return UTC

@@ -9,7 +9,9 @@ from typing import Self
 
 from towhom.chat import Kind, Message
 from towhom.readers.base import MAX_MESSAGE, Folder, Reader, Record, Report, Source
+from towhom.readers.induction import LEVELS
 from towhom.readers.links import Mention, said
+from towhom.readers.times import common_date
 
 # 31/12/20, 23:59 - Ada: text   [31.12.2020, 23:59:59] Ada: text   12/31/20, 11:59 PM - Ada: text
 _LINE = re.compile(
@@ -21,7 +23,7 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
-_NICK = re.compile(r"<[^<>\s]{1,40}> ")
+_NICK = re.compile(r"<[^<>\s]{1,40}> |\[[^\[\]]{1,40}\] ")
 _STARTS = {bytes([byte]) for byte in b"[0123456789\xe2\xef\xd9\xdb\xe0"}
 """The first bytes of lines that can have a date: those of dates, and of marks before them."""
 _MARK = "\u200e"
@@ -32,6 +34,17 @@ _DIGITS = {start + digit: str(digit) for start in (0x660, 0x6F0, 0x966) for digi
 _CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
 _ISOLATED = re.compile("@\u2068~? ?([^\u2068\u2069]+)\u2069")
 _ATTACHED = re.compile(r"<[^<>]+>|\S+\.\w{2,4} \([^()]+\)")
+_REACTIONS = re.compile(r"(?:^|\n)\(- [^()\n]{1,400} -\)\s*$")
+"""What signal-export writes below a message of who reacted."""
+_DELETED = {
+    *("This message was deleted", "You deleted this message", "Diese Nachricht wurde gelöscht"),
+    *("Du hast diese Nachricht gelöscht", "Se eliminó este mensaje", "Eliminaste este mensaje"),
+    *("Esta mensagem foi apagada", "Mensagem apagada", "Você apagou esta mensagem"),
+    *("Ce message a été supprimé", "Vous avez supprimé ce message", "Questo messaggio è stato eliminato"),
+    *("Hai eliminato questo messaggio", "Dit bericht is verwijderd", "U hebt dit bericht verwijderd"),
+    *("Данное сообщение удалено", "Вы удалили данное сообщение", "Bu mesaj silindi", "Bu mesajı sildiniz"),
+}
+"""What stands where a message was, where phones put no mark before it."""
 _WORD = re.compile(r"(?<!\w)@(\w+)")
 
 
@@ -53,7 +66,8 @@ class WhatsApp(Reader):
         found = [_match(line.decode("utf-8", errors="replace")) for line in source.head_lines]
         # A name in brackets is not WhatsApp's, although the dates are.
         matches = [match is not None and not _NICK.match(match["rest"]) for match in found]
-        named = any(match and _SAID.match(match["rest"]) for match in found)
+        said_by = (_SAID.match(match["rest"]) for match in found if match)
+        named = any(each and each["name"].strip().lower() not in LEVELS for each in said_by)
         return matches[0] and named and sum(matches) * 4 >= len(matches)
 
     @classmethod
@@ -136,6 +150,7 @@ class WhatsApp(Reader):
             if not 1 <= hour <= 12:
                 return None
             hour = hour % 12 + (12 if half.strip() in _AFTERNOON else 0)
+        year, month, day = common_date(year, month, day)
         try:
             return datetime(year, month, day, hour, int(found["m"]), int(found["s"] or 0))
         except ValueError:
@@ -150,8 +165,8 @@ class WhatsApp(Reader):
             speaker, text = _name(found["name"]), found["text"] or ""
             # The mark in front says that WhatsApp wrote this: "image omitted", "this message was deleted".
             by_phone = text.startswith(_MARK)
-            text = _clean(_without_label(text))
-            if not by_phone and not _ATTACHED.fullmatch(text):
+            text = _REACTIONS.sub("", _clean(_without_label(text)))
+            if not by_phone and not _ATTACHED.fullmatch(text) and text.rstrip(".") not in _DELETED:
                 kind = Kind.MESSAGE
             text, mentions = self._mentions(text)
         message = said(speaker, text, kind=kind, mentions=mentions, time=time, line=number)

@@ -151,6 +151,8 @@ def _of_table(text: str) -> dict[str, Any] | None:
         table = _table(text)
     except ValueError:
         return None
+    if isinstance(table.get("stanza"), dict):  # with what the archive says around it
+        table = {**table["stanza"], **{key: table[key] for key in ("when", "key") if key in table}}
     attributes = table.get("attr")
     if not isinstance(attributes, dict):
         return None

@@ -54,6 +54,8 @@ class Columns:
         self.rooms: list[str] = []
         self.people: list[str] = []
         """What each is called."""
+        self.also: dict[str, int | None] = {}
+        """What else people are called, and who that is; nothing for those who are named and say nothing."""
         self.ids: list[str] = []
         self.texts: list[str] = []
         self.files: list[str] = []
@@ -99,19 +101,35 @@ def gather(answers: Iterable[Entry], *, shown: Filter | None = None, zone: tzinf
         shown: What the report is about; what is not shown counts as an answer all the same.
         zone: Times that have a zone are shown in this one.
     """
-    columns = Columns()
-    numbers = _Numbers(columns)
+    gathering = Gathering(shown=shown, zone=zone)
     for answered in answers:
+        gathering.add(answered)
+    return gathering.finished()
+
+
+class Gathering:
+    """`gather`, for who does something else between one message and the next."""
+
+    def __init__(self, *, shown: Filter | None = None, zone: tzinfo | None = None) -> None:
+        self._shown, self._zone = shown, zone
+        self._columns = Columns()
+        self._numbers = _Numbers(self._columns)
+
+    def add(self, answered: Entry) -> None:
+        """The next line."""
         message = answered.located.message
         if message.kind is Kind.RENAME:
-            numbers.rename(message)
+            self._numbers.rename(message)
         elif message.kind is Kind.DELETE or message.kind is Kind.EDIT:
-            numbers.change(message, answered.located.changes)
+            self._numbers.change(message, answered.located.changes)
         elif message.kind in SPOKEN:
-            keeps = shown is None or shown.keeps(answered.located, answered.name)
-            numbers.add(answered, _seconds(message.time, zone), keeps)
-    columns.finish()
-    return columns
+            keeps = self._shown is None or self._shown.keeps(answered.located, answered.name)
+            self._numbers.add(answered, _seconds(message.time, self._zone), keeps)
+
+    def finished(self) -> Columns:
+        """The columns; nothing can be added any more."""
+        self._columns.finish()
+        return self._columns
 
 
 class _Numbers:
@@ -137,6 +155,9 @@ class _Numbers:
         to._file.append(_number(located.file, self._files, to.files))
         to._line.append(located.line)
         to._speaker.append(self._person(message.speaker, answered.name))
+        for name in (message.addressee, *message.mentions):
+            if name is not None:
+                to.also.setdefault(name, None)
         to._link.append(self._ids.get(answered.replies_to, number))
         to._thread.append(self._ids.get(answered.thread, number))
         to._asks.append(asks(message.text))
@@ -148,6 +169,8 @@ class _Numbers:
         person = self._people.get(message.speaker)
         if person is not None and message.text not in self._people:
             self._people[message.text] = person
+        for name in (message.speaker, message.text):
+            self._columns.also.setdefault(name, self._people.get(name))
 
     def change(self, message: Message, id: str | None) -> None:
         """A message says something else, or nothing any more."""
@@ -161,6 +184,7 @@ class _Numbers:
     def _person(self, speaker: str, name: str) -> int:
         number = _number(speaker, self._people, self._columns.people)
         self._columns.people[number] = name
+        self._columns.also[speaker] = self._columns.also[name] = number
         return number
 
 

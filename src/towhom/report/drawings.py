@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from towhom.report.measures import Pair, Part, Span, Waits
+from towhom.report.measures import Pair, Part, Span, Waits, year_of
 from towhom.visible import visible
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -54,9 +54,11 @@ def span_name(start: date, unit: str) -> str:
     if unit == "year":
         return str(start.year)
     if unit == "month":
-        return f"{start:%B} {start.year}"
-    day = f"{start.day} {start:%b} {start.year}"
-    return f"week of {day}" if unit == "week" else f"{start:%a} {day}"
+        return f"{start:%B}{year_of(start)}"
+    day = f"{start.day} {start:%b}{year_of(start)}"
+    if unit == "week":
+        return f"week of {day}"
+    return f"{start:%a} {day}" if year_of(start) else day
 
 
 # -- over time
@@ -96,7 +98,7 @@ def over_time(part: Part) -> str:
     every = max(1, -(-len(spans) // 9))
     for place in range(0, len(spans), every):
         start = spans[place].start
-        month = str(start.year) if part.unit == "year" else f"{start:%b} {start.year}"
+        month = str(start.year) if part.unit == "year" else f"{start:%b}{year_of(start)}"
         name = month if part.unit in ("month", "year") else f"{start.day} {month if years else f'{start:%b}'}"
         pieces.append(f'<text class="tick" x="{left + place * step:.1f}" y="{bottom - 8}">{name}</text>')
     return _svg(width, bottom, "Messages, people and conversations over time", pieces)

@@ -30,6 +30,8 @@ _PATIENCE = 7 * 86_400
 """Seconds in which a newcomer is answered, if ever."""
 _SETTLED = timedelta(days=14)
 """Who first speaks so early in a log may have been there before."""
+NO_YEAR = 4
+"""The year of logs that never say it: their days of the week are not known."""
 _UNITS = ((62, "day"), (731, "week"), (7305, "month"))
 """Days of a log up to which it is shown by each of these; what is longer, by year."""
 
@@ -406,6 +408,11 @@ def _newcomers(part: Part, there: Numbers, columns: Columns) -> None:
 def hour_of(times: Numbers) -> Numbers:
     """The hour of the day of times in seconds."""
     return (times % 86_400 // 3600).astype(int)
+
+
+def year_of(day: date) -> str:
+    """The year behind a day and a month; nothing for a log that never says it."""
+    return "" if day.year == NO_YEAR else f" {day.year}"
 
 
 def weekday_of(times: Numbers) -> Numbers:

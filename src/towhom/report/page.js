@@ -128,8 +128,17 @@
     list.querySelector(".here")?.scrollIntoView({ block: "center" });
   };
 
-  const showHash = async () => {
-    const found = /^#m(\d+)$/.exec(location.hash);
+  /** The address with which the page opens as it is shown; a page in a frame has none. */
+  const setHash = (hash) => {
+    try {
+      history.replaceState(null, "", hash || location.pathname + location.search);
+    } catch {
+      // Then it cannot be linked to, and works all the same.
+    }
+  };
+
+  const showHash = async (hash = location.hash) => {
+    const found = /^#m(\d+)$/.exec(hash);
     if (!found) return;
     await load();
     const n = Number(found[1]);
@@ -144,15 +153,21 @@
   document.addEventListener("click", (event) => {
     const target = event.target.closest?.("[data-q]");
     if (target) show(target.dataset.q, titleOf(target));
+    const link = event.target.closest?.('a[href^="#m"]');
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault(); // in a frame, such links lead nowhere
+      setHash(link.hash);
+      showHash(link.hash);
+    }
     const goes = event.target.closest?.("[data-go]");
     if (goes) { byId("room").value = goes.dataset.go; change(); }
   });
   more.addEventListener("click", fill);
   byId("close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => history.replaceState(null, "", location.pathname + location.search));
+  dialog.addEventListener("close", () => setHash(""));
   byId("print").addEventListener("click", () => print());
-  addEventListener("hashchange", showHash);
+  addEventListener("hashchange", () => showHash());
   addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details")) each.open = true; });
 
   const whole = document.createElement("template");

@@ -27,7 +27,7 @@ from towhom.report.drawings import (
     waits_bars,
     waits_ranges,
 )
-from towhom.report.measures import WAITS, Part, Report
+from towhom.report.measures import NO_YEAR, WAITS, Part, Report, year_of
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _ROOMS = 60
@@ -48,8 +48,7 @@ _BOT, _QUESTION, _ANSWER, _SHOWN, _OPEN = 1, 2, 4, 8, 16
 
 def report_page(report: Report) -> str:
     """The page: style, script and messages are in it."""
-    folder = files("towhom.report")
-    style, script = (folder / "page.css").read_text("utf-8"), (folder / "page.js").read_text("utf-8")
+    style, script = _part("page.css"), _part("page.js")
     whole = report.whole
     rooms = report.rooms[:_ROOMS] if len(report.rooms) > 1 else []
     policy = (
@@ -68,10 +67,19 @@ def report_page(report: Report) -> str:
         "method": _method(report),
         "data": _data(report),
     }
-    template = (folder / "page.html").read_text("utf-8")
+    template = _part("page.html")
     # In one pass, so that a message may say what looks like a slot.
     page = _SLOT.sub(lambda slot: parts[slot[1]], template)
     return page.encode("utf-8", "replace").decode()
+
+
+def hashes() -> tuple[str, str]:
+    """What the script and the style of every page hash to, for the policy of what shows one."""
+    return _hash(_part("page.js")), _hash(_part("page.css"))
+
+
+def _part(name: str) -> str:
+    return (files("towhom.report") / name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:
@@ -134,7 +142,7 @@ def _sections(part: Part, report: Report) -> Iterator[str]:
             _open_questions(part, report),
             long=True,
         )
-    if part.first is not None:
+    if part.first is not None and part.first.year != NO_YEAR:
         yield _section(
             "Busiest hours",
             f"Messages by weekday and hour, {_zone(report)}.",
@@ -261,11 +269,13 @@ def _waits(part: Part) -> str:
     if part.waits.median is None:
         return ""
     hours = [f"{hour:02}" for hour in range(24)]
+    weekdays = waits_ranges(part.by_weekday, WEEKDAYS, "weekday", "Wait by weekday")
+    if part.first is not None and part.first.year == NO_YEAR:
+        weekdays = "<p>Not known: the log does not say the year.</p>"
     return (
         f'<div class="columns"><div><h3>How soon</h3>{waits_bars(part.within)}</div>'
         f"<div><h3>By hour</h3>{waits_ranges(part.by_hour, hours, 'hour', 'Wait by hour')}"
-        f"<h3>By "
-        f"weekday</h3>{waits_ranges(part.by_weekday, WEEKDAYS, 'weekday', 'Wait by weekday')}</div></div>"
+        f"<h3>By weekday</h3>{weekdays}</div></div>"
     )
 
 
@@ -461,11 +471,12 @@ def _backwards(report: Report) -> str:
 
 
 def _day(time: datetime) -> str:
-    return f"{time.day} {time:%B} {time.year}"
+    return f"{time.day} {time:%B}{year_of(time)}"
 
 
 def _when(time: datetime) -> str:
-    return f"{time:%a} {time.day} {time:%b} {time.year}, {time:%H:%M}"
+    weekday = f"{time:%a} " if year_of(time) else ""
+    return f"{weekday}{time.day} {time:%b}{year_of(time)}, {time:%H:%M}"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

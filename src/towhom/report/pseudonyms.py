@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.resources import files
+from unicodedata import combining, normalize
 
 from towhom.report.columns import Columns
 
@@ -26,29 +30,42 @@ _SECOND = (
 )  # fmt: skip
 _LEAST = 3
 """Letters of a part of a name that is hidden by itself."""
+_COMMON = 5_000
+"""Words of our model that are taken for words, although somebody is called so."""
+_EVERYBODY = {"here", "channel", "everyone", "all", "room"}
+"""What is mentioned like a person, and is none."""
 _WORD = re.compile(r"\w+")
+_PART = re.compile(r"[^\W\d_]+")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])\+?[0-9](?:[ ()./-]?[0-9]){7,14}(?!\w)")
 """Mail addresses and telephone numbers."""
 
 
-def hide_names(columns: Columns, *, secret: str = "") -> None:
+def hide_names(columns: Columns, *, secret: str = "") -> Callable[[str], str]:
     """Put pseudonyms in the place of names: of speakers, in texts, and in the names of rooms and files.
 
-    Mail addresses and telephone numbers become "[hidden]". Names of people who never speak stay, and so does
-    what tells who somebody is in other ways.
+    Mail addresses and telephone numbers become "[hidden]". Names of people who never speak stay, unless the
+    platform marks them as mentioned, and so does what tells who somebody is in other ways.
 
     Args:
         columns: The messages; they are changed.
         secret: Without it, whoever guesses a name can find its pseudonym.
+
+    Returns:
+        What hides them in other texts.
     """
-    people = [name for name in columns.people if name.strip()]
-    given = pseudonyms(people, secret=secret)
+    silent = (name for name, number in columns.also.items() if number is None and name not in _EVERYBODY)
+    given = pseudonyms((name for name in (*columns.people, *silent) if name.strip()), secret=secret)
+    for name, number in columns.also.items():
+        if number is not None and name.strip() and columns.people[number] in given:
+            given.setdefault(name, given[columns.people[number]])
     names = _Names(given)
     columns.texts = [names.hidden(text) for text in columns.texts]
     columns.rooms = [names.hidden(room, addresses=False) for room in columns.rooms]
     columns.files = [names.hidden(file, addresses=False) for file in columns.files]
     columns.ids = [names.hidden(id, addresses=False) for id in columns.ids]
     columns.people = [given.get(name, name) for name in columns.people]
+    columns.also = {}
+    return names.hidden
 
 
 def pseudonyms(names: Iterable[str], *, secret: str = "") -> dict[str, str]:
@@ -71,8 +88,25 @@ def pseudonyms(names: Iterable[str], *, secret: str = "") -> dict[str, str]:
     return given
 
 
+@cache
+def _common_words() -> frozenset[str]:
+    """Words that are often no names: the most frequent that our model knows, which has learned no names."""
+    words = files("towhom.bundled").joinpath("vocab.json").read_text("utf-8")
+    return frozenset(json.loads(words)[:_COMMON])
+
+
+def _plain(word: str) -> str:
+    """A word as people write it in a hurry: in small letters, without accents."""
+    if word.isascii():
+        return word.lower()
+    return "".join(char for char in normalize("NFKD", word.casefold()) if not combining(char))
+
+
 class _Names:
-    """Finds names in texts: as a whole in any case, and their parts where they begin with a capital."""
+    """Finds names in texts: as a whole, and by their parts.
+
+    A part in small letters that is a common word, too, is taken for the word.
+    """
 
     def __init__(self, given: dict[str, str]) -> None:
         self._whole: dict[str, list[tuple[str, str]]] = {}
@@ -82,9 +116,9 @@ class _Names:
             if not words:
                 continue
             self._whole.setdefault(words[0].casefold(), []).append((name.casefold(), pseudonym))
-            for word in words if len(words) > 1 else ():
-                if len(word) >= _LEAST and word[0].isupper():
-                    self._parts.setdefault(word, pseudonym)
+            for word in _PART.findall(name):
+                if len(word) >= _LEAST and word != name:
+                    self._parts.setdefault(_plain(word), pseudonym)
         for names in self._whole.values():
             names.sort(key=lambda pair: -len(pair[0]))
 
@@ -107,7 +141,8 @@ class _Names:
                     end = stop
                     break
             else:
-                if word in self._parts:
-                    pieces += [text[end : found.start()], self._parts[word]]
+                pseudonym = self._parts.get(_plain(word), "")
+                if pseudonym and (word[0].isupper() or word.casefold() not in _common_words()):
+                    pieces += [text[end : found.start()], pseudonym]
                     end = found.end()
         return "".join((*pieces, text[end:]))

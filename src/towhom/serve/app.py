@@ -122,12 +122,16 @@ async def logs(
             "`pattern:[{time}] <{speaker}> {text}`.",
         ),
     ] = None,
+    report: Annotated[
+        bool, Query(description="Answer with a report, as the command `towhom report` writes it.")
+    ] = False,
 ) -> Response:
     """Say who every message of a log is for, and what it answers, as lines that come while it is looked at.
 
-    The body is the file as it is, in any format that is known: a log, an export, an archive of several.
+    The body is the file as it is, in any format that is known: a log, an export, an archive of several. With
+    `report`, the lines say how far it is, and then have a page of HTML, in pieces.
     """
-    return LogResponse(service.uploads, name, format or None)
+    return LogResponse(service.uploads, name, format or None, report=report)
 
 
 @router.get("/v1/formats")

@@ -20,7 +20,7 @@ from towhom.live.answered import answers_to
 from towhom.readers.jsonl import message_from
 from towhom.serve.answers import introduce, placed, selections
 from towhom.serve.banks import opened_bank
-from towhom.serve.logs import Lines, LogAnswers
+from towhom.serve.logs import Lines, LogAnswers, LogReport
 from towhom.serve.room import Room
 
 Job = Generator[Question | None, Heard | None, Any]
@@ -105,12 +105,13 @@ class Jobs:
 
     # -- a log that came whole, in a process of its own
 
-    def _log(self, path: str, most: int, format: str | None) -> Job:
+    def _log(self, path: str, most: int, format: str | None, report: bool = False) -> Job:
         """Begin with a log; `more` has the answers."""
         yield None
         if hasattr(os, "nice"):  # not on every system
             os.nice(_POLITE)
-        self._lines = iter(LogAnswers(self._model, Path(path), most, format))
+        read = LogReport if report else LogAnswers
+        self._lines = iter(read(self._model, Path(path), most, format))
         return []
 
     def _more(self) -> Job:

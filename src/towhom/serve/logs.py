@@ -10,13 +10,17 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from towhom.chat import Kind, Message
+from towhom.chat import CHANGES, Kind, Message
 from towhom.errors import LogError, TowhomError
 from towhom.hearing.utterance import SPOKEN
 from towhom.live import Model, Session
 from towhom.live.channel import CHUNK
-from towhom.readers import Log, Report, find_logs, readers
+from towhom.live.reading import answers
+from towhom.readers import Log, Report, find_logs, locate, readers
 from towhom.readers.identity import grouped, place_of, room_of_file
+from towhom.report import measure
+from towhom.report.columns import Gathering
+from towhom.report.page import report_page
 from towhom.serve.answers import observation
 
 _PACE = 0.5
@@ -88,6 +92,7 @@ class LogAnswers:
         self._path, self._most = path, most
         self._rooms: dict[str, LogRoom] = {}
         self._sessions = _Sessions(model, path.parent)
+        self._links: dict[int, _Links] = {}
         self._report = Report()
         if format is not None and format.partition(":")[0] not in readers():
             # Never `module:Class`, which would be imported: who sends a log does not choose what code runs.
@@ -146,10 +151,12 @@ class LogAnswers:
         }
         for room, message in chunk:
             answer = observation(next(found[room.number]))
+            self._links.setdefault(room.number, _Links()).settle(message, answer)
             yield _line("message", room=room.number, line=message.line, **answer)
         for room, _ in chunk:
             if room.answered == room.lines:
                 self._sessions.drop(room.number)
+                self._links.pop(room.number, None)
 
     def _read(self, report: Report) -> Iterator[tuple[LogRoom, Message]]:
         """Every line but those that only say the day, with its room."""
@@ -185,6 +192,66 @@ class LogAnswers:
         left_out = {"lines": report.malformed, "files": len(report.skipped_files)}
         assumed = [each.replace(folder, "").removesuffix(_HINT) for each in report.assumptions[:_SHOWN]]
         return {"left_out": left_out, "problems": texts[:_SHOWN], "assumed": assumed}
+
+
+class _Links:
+    """What the messages of a room answer, by their numbers: as the platform says, where it says so."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._threads: dict[int, int] = {}
+
+    def settle(self, message: Message, answer: dict[str, Any]) -> None:
+        """Put what the platform says in the place of what the model says, however far back it is."""
+        own, starts = answer["number"], message.id is not None and message.reply_to == message.id
+        to = own if starts else self._numbers.get(message.reply_to or "")
+        if to is not None:
+            answer |= {"replies_to": [to], "thread_probability": 1.0}
+        else:
+            to = answer["replies_to"][0]
+        answer["thread"] = self._threads[own] = own if to == own else self._threads.get(to, own)
+        if message.id is not None and message.kind not in CHANGES:
+            self._numbers[message.id] = own
+
+
+class LogReport:
+    """The report of a log: how far it is, and then a page, as lines of JSON.
+
+    Args:
+        model: What answers.
+        path: The file: a log, an archive of them, an export.
+        most: How many lines there may be.
+        format: Of the log; found by looking if None.
+    """
+
+    def __init__(self, model: Model, path: Path, most: int, format: str | None = None) -> None:
+        self._model, self._path, self._most, self._format = model, path, most, format
+
+    def __iter__(self) -> Iterator[Lines]:
+        gathering, told, done = Gathering(), monotonic(), 0
+        try:
+            for answered in answers(self._model, locate(self._path, format=self._format)):
+                gathering.add(answered)
+                done += 1
+                if done > self._most:
+                    raise UnreadableLogError(f"The log has more than {self._most} lines; send a part of it.")
+                if done % _STEP == 0:
+                    late = monotonic() - told > _PACE
+                    told = monotonic() if late else told
+                    yield (
+                        [_line("progress", read=done, done=done, of=None, seconds_left=None)] if late else []
+                    )
+        except LogError as error:
+            reason = _told(error) if self._format is not None or done else _unknown(self._path)
+            raise UnreadableLogError(reason) from error
+        columns = gathering.finished()
+        if not len(columns):
+            raise UnreadableLogError("No message was found in it; see whether it is a chat log.")
+        yield []
+        page = report_page(measure(columns, self._path.stem))
+        for start in range(0, len(page), _LARGE):
+            yield [_line("report", page=page[start : start + _LARGE])]
+        yield [_line("complete", lines=done)]
 
 
 @dataclass

@@ -614,5 +614,12 @@ class FailureLine(BaseModel):
     error: ErrorBody
 
 
-LogLine = RoomsLine | MessageLine | ProgressLine | CompleteLine | FailureLine
+class ReportLine(BaseModel):
+    """A piece of a report."""
+
+    type: Literal["report"]
+    page: str = Field(description="HTML. The pieces together are the page.")
+
+
+LogLine = RoomsLine | MessageLine | ProgressLine | ReportLine | CompleteLine | FailureLine
 """A line of what `/v1/logs` answers, by its `type`."""

@@ -7,11 +7,15 @@ from importlib.resources import files
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from towhom.report.page import hashes
 from towhom.serve.problems import of_status
 
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+_SCRIPT, _STYLE = hashes()
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self'",
+    # A report is shown in a frame of its own, which has our policy: of what is in it, its own parts may run.
+    "Content-Security-Policy": f"default-src 'self'; img-src 'self' data:; script-src 'self' '{_SCRIPT}'; "
+    f"style-src 'self' '{_STYLE}'; frame-src blob:",
     "Cache-Control": "no-cache",
 }
 _FOLDER = files("towhom.serve") / "page"

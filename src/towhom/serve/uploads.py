@@ -83,7 +83,9 @@ class Uploads:
         finally:
             self.count -= 1
 
-    async def answers(self, path: Path, format: str | None = None) -> AsyncIterator[list[str]]:
+    async def answers(
+        self, path: Path, format: str | None = None, *, report: bool = False
+    ) -> AsyncIterator[list[str]]:
         """What is said of a log, in lines of JSON, some at a time. The first come when it can be read.
 
         Raises:
@@ -94,7 +96,8 @@ class Uploads:
         self._processes.add(process)
         try:
             await process.start()
-            await process.ask("log", path=str(path), most=self._settings.max_lines, format=format)
+            asked = {"most": self._settings.max_lines, "format": format, "report": report}
+            await process.ask("log", path=str(path), **asked)
             following = asyncio.ensure_future(process.ask("more"))
             while lines := await self._unless_stopping(following):
                 # The process works on while these are sent, and no further.
@@ -128,14 +131,17 @@ class LogResponse(Response):
         uploads: What looks at it.
         name: Of the file.
         format: Of the log; found by looking if None.
+        report: Whether the answer is a report of it, and not its messages.
     """
 
     media_type = "application/x-ndjson"
 
-    def __init__(self, uploads: Uploads, name: str, format: str | None = None) -> None:
+    def __init__(
+        self, uploads: Uploads, name: str, format: str | None = None, *, report: bool = False
+    ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["Content-Length"]
-        self._uploads, self._name, self._format = uploads, name, format
+        self._uploads, self._name, self._format, self._report = uploads, name, format, report
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Ends when the client goes away, whatever is being done then."""
@@ -154,7 +160,7 @@ class LogResponse(Response):
 
     async def _send(self, path: Path, send: Send) -> None:
         begun = False
-        answers = self._uploads.answers(path, self._format)
+        answers = self._uploads.answers(path, self._format, report=self._report)
         try:
             async for lines in answers:
                 if not begun:

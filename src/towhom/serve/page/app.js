@@ -124,6 +124,40 @@ async function openFile(file, name, format = "") {
   }
 }
 
+/** Show what `towhom report` says of the log. It is counted once, and kept as long as the log is shown. */
+async function showReport() {
+  const { log, file } = source;
+  if (!log.complete || log.counting) return;
+  const { signal } = work;
+  const asked = new AbortController();
+  signal.addEventListener("abort", () => asked.abort());
+  const cancel = () => {
+    asked.abort();
+    say("Cancelled.");
+  };
+  const tell = (done) => say("Counting…", { cancel, done, of: log.of });
+  try {
+    if (!log.page) {
+      tell(0);
+      log.counting = true;
+      log.page = await log.report(file, asked.signal, tell);
+      say("");
+    }
+    if (signal.aborted) return;
+    const url = URL.createObjectURL(log.page);
+    byId("report-frame").src = url;
+    byId("report-save").href = url;
+    byId("report-save").download = `${log.name.replace(/\.\w+$/, "")} report.html`;
+    const dialog = byId("report-dialog");
+    dialog.addEventListener("close", () => URL.revokeObjectURL(url), { once: true });
+    dialog.showModal();
+  } catch (error) {
+    if (!asked.signal.aborted) fail(error, showReport);
+  } finally {
+    log.counting = false;
+  }
+}
+
 /** Ask how a log is written, and read it so. */
 async function tellFormat(file, log, why = log.assumed || "It was read as shown; say so if that is wrong.") {
   try {
@@ -259,6 +293,7 @@ function showNow() {
   feed.show(lines, filter.terms);
   conversations.show(chat, filter.conversation);
   const busy = source.log !== undefined && !source.log.complete && !work.signal.aborted;
+  byId("report").disabled = busy;
   questions.show(chats, chat, { busy });
   rooms.show(chats, chat, filter.terms);
   byId("filter").textContent = filterText(lines.length);
@@ -345,6 +380,7 @@ function screen(name) {
   byId("reading").hidden = name !== "chat";
   byId("again").hidden = name !== "chat";
   byId("format").hidden = name !== "chat" || !source?.log;
+  byId("report").hidden = byId("format").hidden;
   byId("back").hidden = name !== "start" || source === null;
   if (name === "start") showChannels();
 }
@@ -455,6 +491,8 @@ byId("back").addEventListener("click", () => {
 });
 byId("dismiss").addEventListener("click", () => say(""));
 byId("format").addEventListener("click", () => tellFormat(source.file, source.log));
+byId("report").addEventListener("click", showReport);
+byId("report-close").addEventListener("click", () => byId("report-dialog").close());
 byId("speaker").addEventListener("change", () => change({ speaker: byId("speaker").value }));
 byId("also").addEventListener("change", () => change({ also: byId("also").checked }));
 byId("only-open").addEventListener("change", () => change({ open: byId("only-open").checked }));

@@ -16,6 +16,8 @@ export class Log {
     this.of = null; // lines; not known as long as the server reads
     this.left = null; // seconds
     this.complete = false;
+    this.page = null; // the report, once it was asked for
+    this.counting = false;
     this.problems = "";
   }
 
@@ -25,10 +27,28 @@ export class Log {
    * @param on what to do: `rooms()` once they are known, `progress()` whenever something has come
    */
   async open(file, signal, on) {
-    const format = this.format ? `&format=${encodeURIComponent(this.format)}` : "";
-    const path = `v1/logs?name=${encodeURIComponent(this.name)}${format}`;
-    await sendFile(path, file, { signal, onLine: (line) => this._take(line, on) });
+    await sendFile(this._path, file, { signal, onLine: (line) => this._take(line, on) });
     if (!this.complete) throw new ApiError("The server ended before the log did. Try again.");
+  }
+
+  /** The report of the log, as a page; `progress(lines)` says how far it is. */
+  async report(file, signal, progress) {
+    const pieces = [];
+    let complete = false;
+    const onLine = (line) => {
+      if (line.type === "report") pieces.push(line.page);
+      else if (line.type === "progress") progress(line.read);
+      else if (line.type === "complete") complete = true;
+      else if (line.type === "error") throw new ApiError(line.error.message, { code: line.error.code });
+    };
+    await sendFile(`${this._path}&report=true`, file, { signal, onLine });
+    if (!complete) throw new ApiError("The server ended before the report did. Try again.");
+    return new Blob(pieces, { type: "text/html" });
+  }
+
+  get _path() {
+    const format = this.format ? `&format=${encodeURIComponent(this.format)}` : "";
+    return `v1/logs?name=${encodeURIComponent(this.name)}${format}`;
   }
 
   _take(line, on) {
