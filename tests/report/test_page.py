@@ -54,7 +54,9 @@ def hostile() -> list[Message]:
 
 
 def test_a_log_without_years_has_no_weekdays() -> None:
-    messages = [replace(message, time=datetime(4, 5, 31, 10, number)) for number, message in enumerate(chat(*HELP))]
+    messages = [
+        replace(message, time=datetime(4, 5, 31, 10, number)) for number, message in enumerate(chat(*HELP))
+    ]
     page = report_page(report_of(messages))
     assert "31 May" in page
     assert not re.search(r"31 May 4|31 May 0004|Busiest hours", page)
