@@ -69,7 +69,7 @@ def test_bad_arguments(run: Run, built: Path, tmp_path: Path) -> None:  # noqa: 
     assert "forget what?" in run("bank", "forget", built, code=2).output
     assert "not from standard input" in run("bank", "build", tmp_path / "b", "-", code=1).output
     told = run("bank", "build", tmp_path / "b", REPAIR, "--without", "(", code=1).output
-    assert "no regular expression" in told
+    assert "not a regular expression" in told
     told = run("bank", "build", tmp_path / "b", REPAIR, "--link", "{nobody}", code=1).output
     assert "nothing is known of {nobody}" in told
     assert not (tmp_path / "b").exists()

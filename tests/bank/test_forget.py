@@ -93,7 +93,7 @@ def test_what_a_killed_run_left_goes_with_the_next(bank_folder: Path) -> None:
 
 def test_bad_questions(bank_folder: Path) -> None:
     before = contents(bank_folder)
-    with pytest.raises(BankError, match="no regular expression"):
+    with pytest.raises(BankError, match="not a regular expression"):
         forget(Bank(bank_folder), Forgotten(pattern="("))
     with pytest.raises(BankError, match="would match everything"):
         forget(Bank(bank_folder), Forgotten(pattern=""))

@@ -84,7 +84,7 @@ class TestRuns:
 
     def test_what_is_there_is_not_replaced(self, corpus: Corpus, tmp_path: Path) -> None:
         (tmp_path / "out.jsonl").write_text("kept", "utf-8")
-        with pytest.raises(CorpusError, match="--force replaces it"):
+        with pytest.raises(CorpusError, match="replace it with --force"):
             disentangle(corpus, tmp_path / "out.jsonl")
         assert (tmp_path / "out.jsonl").read_text("utf-8") == "kept"
         disentangle(corpus, tmp_path / "out.jsonl", replace=True)

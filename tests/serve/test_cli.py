@@ -36,7 +36,7 @@ def test_help_names_every_setting(run: Run) -> None:
     for name in known_settings():
         assert f"--{name.replace('_', '-')} " in text
     assert "[default: 127.0.0.1]" in text
-    assert "[default: one a core, less one]" in text
+    assert "[default: one per core, less one]" in text
 
 
 def test_command_is_light() -> None:

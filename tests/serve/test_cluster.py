@@ -504,7 +504,7 @@ class TestVersions:
         Database(database).prepare()
         with psycopg.connect(database) as connection:
             connection.execute("UPDATE towhom.version SET version = 99")
-        assert f"format version 99, expected {VERSION}; use the towhom" in refused(
+        assert f"format version 99, expected {VERSION}; use the version of towhom" in refused(
             TOWHOM_SERVE_DATABASE=database
         )
 
