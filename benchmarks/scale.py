@@ -40,8 +40,8 @@ from towhom.live.model import load_live
 from towhom.live.reading import answers, thread_record
 from towhom.places import Place
 from towhom.readers import read_messages
-from towhom.readers.jsonl import to_json
 from towhom.records import circumstances, describe_data, read_record, write_record
+from towhom.wire import to_json
 
 ROOM = 60_000
 """Messages of a room, which is a file."""

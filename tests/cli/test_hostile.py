@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Run, run_apart
 from towhom.chat import Message
-from towhom.readers.jsonl import to_json
+from towhom.wire import to_json
 
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egpj.exe\u2066\u200f\x08\r\x7f"
 KEPT = "\U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"

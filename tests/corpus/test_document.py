@@ -14,8 +14,9 @@ from towhom.corpus.document import NO_TIME, Built, DocumentColumns, DocumentSett
 from towhom.errors import LogError
 from towhom.readers import Document, Reader
 from towhom.readers.irc import Irc
-from towhom.readers.jsonl import JsonLines, to_json
+from towhom.readers.jsonl import JsonLines
 from towhom.readers.reference import Reference
+from towhom.wire import to_json
 
 ANY = DocumentSettings(min_addressed=0, candidates=(2,))
 

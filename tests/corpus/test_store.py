@@ -19,7 +19,7 @@ from towhom.corpus import Corpus, CorpusSettings, DocumentSettings, Split, build
 from towhom.corpus.columns import open_column
 from towhom.errors import CorpusError
 from towhom.readers import read_conversations
-from towhom.readers.jsonl import to_json
+from towhom.wire import to_json
 
 SMALL = CorpusSettings(document=DocumentSettings(min_addressed=0, candidates=(2,)))
 

@@ -12,7 +12,7 @@ from tests.readers.conftest import Reading
 from towhom.chat import Kind, Message
 from towhom.errors import LogError
 from towhom.readers import Report, read_conversations, read_messages
-from towhom.readers.jsonl import message_from, to_json
+from towhom.wire import message_from, to_json
 
 
 def test_messages(reading: Reading) -> None:

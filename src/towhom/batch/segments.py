@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from towhom.chat import Kind
 from towhom.readers.identity import Located
-from towhom.readers.jsonl import message_from, to_json
+from towhom.wire import message_from, to_json
 
 _IN_MEMORY = 64 << 20
 """Bytes of lines that are gathered in memory; the rest lies in a temporary file."""

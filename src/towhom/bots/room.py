@@ -18,7 +18,7 @@ from towhom.errors import TowhomError
 from towhom.hearing.utterance import SPOKEN
 from towhom.live import Model, Observation, Session
 from towhom.live.channel import Turn
-from towhom.readers.jsonl import message_from, to_json
+from towhom.wire import message_from, to_json
 
 Event = Message | Presence
 

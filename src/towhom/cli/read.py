@@ -19,7 +19,7 @@ from towhom.errors import LogError
 from towhom.readers import Located, Report, read_rooms, reader_class, readers
 from towhom.readers.filters import Filter
 from towhom.readers.identity import record_of
-from towhom.readers.jsonl import to_json
+from towhom.wire import to_json
 
 _FIELDS = (
     "id", "room", "day", "time", "file", "line", "kind", "speaker", "name", "addressee", "reply_to",

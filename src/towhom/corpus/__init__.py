@@ -2,7 +2,7 @@ r"""Messages to labelled samples on disk: built once by the protocol, opened in 
 
 >>> import tempfile
 >>> from pathlib import Path
->>> from towhom.readers.jsonl import to_json
+>>> from towhom.wire import to_json
 >>> from towhom.chat import Message
 >>> folder = Path(tempfile.mkdtemp())
 >>> chat = [Message("ada", "ready?"), Message("bob", "ada: yes"), Message("ada", "bob: go then")] * 4

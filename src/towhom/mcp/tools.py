@@ -15,11 +15,11 @@ from towhom.live.reading import answers
 from towhom.loading import load
 from towhom.mcp.sources import Record, Source
 from towhom.readers import locate_messages
-from towhom.readers.jsonl import message_from
 from towhom.report import gather, measure
 from towhom.report.tables import markdown
 from towhom.threads.questions import Turn, asked
 from towhom.version import __version__
+from towhom.wire import message_from
 
 _MOST = 500
 """Messages in one answer: a language model has to read them."""

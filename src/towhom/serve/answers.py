@@ -11,26 +11,11 @@ from towhom.bots.verdict import GateVerdict
 from towhom.chat import Message
 from towhom.hearing.words import asks
 from towhom.live import Model, Observation, Session
+from towhom.wire import message_record
 
 _SHOWN = 10
 _DIGITS = 6
 """Of probabilities: more would be noise, and a third of every answer."""
-
-
-def record_of(message: Message) -> dict[str, Any]:
-    """A message as JSON; `towhom.readers.jsonl.message_from` reads it."""
-    return {
-        "speaker": message.speaker,
-        "text": message.text,
-        "addressee": message.addressee,
-        "time": None if message.time is None else message.time.isoformat(),
-        "id": message.id,
-        "reply_to": message.reply_to,
-        "kind": message.kind.value,
-        "name": message.name,
-        "mentions": list(message.mentions),
-        "bot": message.bot,
-    }
 
 
 def observation(seen: Observation) -> dict[str, Any]:
@@ -40,7 +25,7 @@ def observation(seen: Observation) -> dict[str, Any]:
     shown = replace(place.message, text=seen.message.text, addressee=seen.message.addressee)
     return {
         "number": place.line,
-        "message": record_of(shown),
+        "message": message_record(shown),
         "addressees": [
             {"name": each.name, "probability": round(each.probability, _DIGITS), "id": each.id}
             for each in seen.addressees[:_SHOWN]
@@ -107,7 +92,7 @@ def placed(model: Model, messages: Sequence[Message]) -> Iterator[dict[str, Any]
     for message, place in zip(messages, model.threads(numbered), strict=True):
         yield {
             "number": place.line,
-            "message": record_of(message),
+            "message": message_record(message),
             "kind": message.kind.value,
             "replies_to": place.replies_to,
             "thread": place.thread,

@@ -10,11 +10,11 @@ from pydantic import TypeAdapter, ValidationError
 from towhom.bots.platforms import read_event
 from towhom.client import channel_of
 from towhom.errors import TowhomError
-from towhom.readers.jsonl import to_json
 from towhom.serve import schemas
 from towhom.serve.channels import Channels
 from towhom.serve.limits import Limits
 from towhom.serve.problems import Problem
+from towhom.wire import to_json
 
 _LINE: TypeAdapter[schemas.Line] = TypeAdapter(schemas.Line)
 _BODY: TypeAdapter[Any] = TypeAdapter(schemas.GateBody)

@@ -17,11 +17,11 @@ from towhom.crosstalk.mind import Heard, Question
 from towhom.errors import TowhomError
 from towhom.live import Model
 from towhom.live.answered import answers_to
-from towhom.readers.jsonl import message_from
 from towhom.serve.answers import introduce, placed, selections
 from towhom.serve.banks import opened_bank
 from towhom.serve.logs import Lines, LogAnswers, LogReport
 from towhom.serve.room import Room
+from towhom.wire import message_from
 
 Job = Generator[Question | None, Heard | None, Any]
 Item = TypeVar("Item")

@@ -12,8 +12,8 @@ from towhom.bots.policy import Policy
 from towhom.chat import Kind
 from towhom.crosstalk.mind import Heard, Question
 from towhom.live import Model
-from towhom.readers.jsonl import message_from
 from towhom.serve.answers import introduce, observation, selections, verdict_of
+from towhom.wire import message_from
 
 CHUNK = 32
 """Messages that are taken at once: many are faster, and fewer keep others waiting less."""

@@ -22,7 +22,6 @@ from towhom.crosstalk.signals import ALONE, PAIRS
 from towhom.crosstalk.structure import LIKELIEST, Second, Sights, look_again
 from towhom.errors import TowhomError
 from towhom.hearing.utterance import REACH
-from towhom.readers.jsonl import to_json
 from towhom.training.crosstalk import descent
 from towhom.training.crosstalk.arrays import Torch
 from towhom.training.crosstalk.descent import loss_of
@@ -42,6 +41,7 @@ from towhom.training.crosstalk.looks import (
 )
 from towhom.training.crosstalk.rooms import HeardRoom, Source, hear_room
 from towhom.training.crosstalk.second import collect_second, first_sights, train_second
+from towhom.wire import to_json
 
 PIECES = LEXICON.piece_weights
 TINY = LooksConfig(says=4, hidden=10, second=6, steps=12, blocks=2, learning_rate=0.02)

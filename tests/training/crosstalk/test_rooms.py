@@ -19,9 +19,9 @@ from tests.crosstalk.chats import heard as heard_by_ear
 from towhom.chat import Kind
 from towhom.crosstalk.columns import NOBODY, Columns, Numbers, columns_of
 from towhom.errors import ConfigError, TrainingError
-from towhom.readers.jsonl import to_json
 from towhom.training.crosstalk import rooms
 from towhom.training.crosstalk.rooms import UNKNOWN, HeardRoom, Source, hear_room, read_recipe
+from towhom.wire import to_json
 
 RECIPE = Path(__file__).parents[3] / "recipes" / "rooms.toml"
 

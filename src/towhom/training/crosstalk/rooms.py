@@ -31,9 +31,9 @@ from towhom.hearing.utterance import SPOKEN, Utterance
 from towhom.hearing.words import words
 from towhom.readers import Report, find_logs
 from towhom.readers.base import file_source
-from towhom.readers.jsonl import message_from
 from towhom.text.vocabulary import NAME
 from towhom.training.crosstalk.folders import ArrayFolder, read_stored, write_arrays
+from towhom.wire import message_from
 
 SEGMENT = 2000
 """Messages that are heard as one piece."""
