@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from towhom.batching import NOBODY, Batcher, Questions
 from towhom.corpus import Corpus
-from towhom.testing.chats import Said, random_document, write_corpus
+from towhom.testing.chats import Line, random_document, write_corpus
 
 CANDIDATES = 3
 
@@ -31,7 +31,7 @@ class Expected:
     response: int
 
 
-def expected(document: list[Said], place: int, context: int) -> Expected:
+def expected(document: list[Line], place: int, context: int) -> Expected:
     said = document[place]
     before = document[max(0, place - context) : place]
     people = [said.sender]
@@ -64,7 +64,7 @@ def texts(questions: Questions, corpus: Corpus) -> Callable[[int], str]:
 
 
 @pytest.fixture(scope="module")
-def documents() -> list[list[Said]]:
+def documents() -> list[list[Line]]:
     random = Random(3)
     sizes = ((1, 1), (5, 1), (30, 2), (50, 5), (40, 18))
     return [
@@ -73,19 +73,19 @@ def documents() -> list[list[Said]]:
 
 
 @pytest.fixture(scope="module")
-def samples(documents: list[list[Said]]) -> list[tuple[list[Said], int]]:
+def samples(documents: list[list[Line]]) -> list[tuple[list[Line], int]]:
     return [(document, place) for document in documents for place, said in enumerate(document) if said.false]
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory, documents: list[list[Said]]) -> Corpus:
+def corpus(tmp_path_factory: pytest.TempPathFactory, documents: list[list[Line]]) -> Corpus:
     return write_corpus(tmp_path_factory.mktemp("chats"), documents, candidates=CANDIDATES)
 
 
 @pytest.mark.parametrize("distinct", [True, False])
 @pytest.mark.parametrize("context", [1, 5, 15])
 def test_against_a_loop(
-    corpus: Corpus, samples: list[tuple[list[Said], int]], context: int, distinct: bool
+    corpus: Corpus, samples: list[tuple[list[Line], int]], context: int, distinct: bool
 ) -> None:
     batcher = Batcher(corpus, context=context, candidates=CANDIDATES, distinct=distinct)
     order = np.random.default_rng(context).permutation(len(samples))
@@ -132,7 +132,7 @@ def test_what_occurs_several_times_is_given_once(corpus: Corpus) -> None:
 @pytest.mark.parametrize("max_words", [None, 1, 20])
 def test_first_words(tmp_path: Path, max_words: int | None) -> None:
     long = " ".join(f"w{number}" for number in range(30))
-    chat = [Said("ann", None, long), Said("ben", "ann", "", ("w1 w2",), 1)]
+    chat = [Line("ann", None, long), Line("ben", "ann", "", ("w1 w2",), 1)]
     corpus = write_corpus(tmp_path, [chat])
     questions = Batcher(corpus, context=1, candidates=2, max_words=max_words).questions(np.arange(1))
     text = texts(questions, corpus)
@@ -178,22 +178,22 @@ def test_no_samples(corpus: Corpus) -> None:
     assert len(batcher.questions(none)) == len(batcher.answers(none).addressee) == 0
 
 
-BEFORE = (Said("ann", None, "hi"), Said("cat", "ben", "well"), Said("dan", "ann", "so"))
+BEFORE = (Line("ann", None, "hi"), Line("cat", "ben", "well"), Line("dan", "ann", "so"))
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Said("ben", "dan", "yes", ("no", "never"), 1),  # another true addressee
-        Said("ben", "somebody-absent", "yes", ("no", "never"), 1),
-        Said("ben", "ben", "yes", ("no", "never"), 1),
-        Said("ben", "ann", "no", ("yes", "never"), 0),  # the same candidates, another label
-        Said("ben", "ann", "never", ("no", "yes"), 2),
+        Line("ben", "dan", "yes", ("no", "never"), 1),  # another true addressee
+        Line("ben", "somebody-absent", "yes", ("no", "never"), 1),
+        Line("ben", "ben", "yes", ("no", "never"), 1),
+        Line("ben", "ann", "no", ("yes", "never"), 0),  # the same candidates, another label
+        Line("ben", "ann", "never", ("no", "yes"), 2),
     ],
 )
-def test_the_truth_is_not_in_the_questions(tmp_path: Path, other: Said) -> None:
+def test_the_truth_is_not_in_the_questions(tmp_path: Path, other: Line) -> None:
     """Two chats that differ in nothing but the answer make the same question."""
-    sample = Said("ben", "ann", "yes", ("no", "never"), 1)
+    sample = Line("ben", "ann", "yes", ("no", "never"), 1)
     found = []
     for name, last in (("one", sample), ("other", other)):
         corpus = write_corpus(tmp_path / name, [[*BEFORE, last]], candidates=3)

@@ -15,7 +15,7 @@ from tests.experiments.tiny import one_thread as one_thread
 from tests.experiments.tiny import vectors as vectors
 from towhom.corpus import Corpus
 from towhom.nn.kernels import choose_kernels
-from towhom.testing.chats import Said, write_corpus
+from towhom.testing.chats import Line, write_corpus
 
 RATES = ("train_samples_per_second", "plain_samples_per_second", "predict_samples_per_second")
 
@@ -73,7 +73,7 @@ class TestErrors:
         assert "Invalid value for '--system'" in result.stderr
 
     def test_nothing_to_train_on(self, run: Run, folders: Folders, tmp_path: Path) -> None:
-        chat = [Said("ann", None, "where"), Said("ben", "ann", "here", ("now",))]
+        chat = [Line("ann", None, "where"), Line("ben", "ann", "here", ("now",))]
         given = folders._replace(corpus=write_corpus(tmp_path, [chat]).folder)
         result = run("bench", "train", *given.options, "--context", "1", code=1)
         assert "there are no samples for training, or none for dev" in result.stderr

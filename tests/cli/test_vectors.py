@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from towhom.corpus import Corpus, Split
-from towhom.testing.chats import Said, write_corpus
+from towhom.testing.chats import Line, write_corpus
 from towhom.text.vectors import WordVectors
 
 GLOVE = "tea 1 2 3\nmilk 4 5 6\nelephant 7 8 9\n"
@@ -18,8 +18,8 @@ GLOVE = "tea 1 2 3\nmilk 4 5 6\nelephant 7 8 9\n"
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
     """Tea and milk in training, rum in dev alone."""
-    train = [Said("ann", None, "tea milk"), Said("ben", None, "tea"), Said("ann", None, "milk")] * 10
-    dev = [Said("cat", None, "rum tea")] * 10
+    train = [Line("ann", None, "tea milk"), Line("ben", None, "tea"), Line("ann", None, "milk")] * 10
+    dev = [Line("cat", None, "rum tea")] * 10
     return write_corpus(tmp_path, {Split.TRAIN: [train], Split.DEV: [dev]})
 
 

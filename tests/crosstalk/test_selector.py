@@ -19,7 +19,7 @@ from towhom.evaluation.evaluator import evaluate
 from towhom.models import crosstalk as module
 from towhom.models.crosstalk import Crosstalk
 from towhom.selection import Rule, Scores
-from towhom.testing.chats import Said, random_document, write_corpus
+from towhom.testing.chats import Line, random_document, write_corpus
 
 PEOPLE = ("ada", "bob", "cyd", "dee", "eve", "fay")
 WORDS = ("the", "is", "tea", "milk", "door", "kettle", "open", "thanks", "solder", "reboot", "yes")
@@ -251,7 +251,7 @@ class TestNothingIsSeen:
 def test_candidates_that_nobody_says(selector: Crosstalk, tmp_path: Path) -> None:
     """As in the corpus of the paper, which comes with its candidates."""
     random = Random(3)
-    said = [Said("ada", None, "tea"), *random_document(random, lines=40, people=4, candidates=3)]
+    said = [Line("ada", None, "tea"), *random_document(random, lines=40, people=4, candidates=3)]
     corpus = write_corpus(tmp_path, [said], candidates=3)
     assert len(corpus.utterances.text) > len(corpus.messages.speaker)
     found = scores_of(selector, corpus)

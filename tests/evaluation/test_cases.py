@@ -15,29 +15,29 @@ from towhom.evaluation.case_pages import case_parts, cases_html, cases_markdown
 from towhom.evaluation.cases import Case, Selected, System, find_cases
 from towhom.evaluation.evaluator import evaluate
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
-from towhom.testing.chats import WORDS, Said, random_document, word_vectors, write_corpus
+from towhom.testing.chats import WORDS, Line, random_document, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 DOCUMENTS = (
     (
-        Said("ann", None, "tea please"),
-        Said("ben", "ann", "which kettle"),
-        Said("cat", None, "tea tea"),
-        Said("ann", "ben", "blue kettle", ("wine",), 1),  # 0: cat spoke last, ben asked
+        Line("ann", None, "tea please"),
+        Line("ben", "ann", "which kettle"),
+        Line("cat", None, "tea tea"),
+        Line("ann", "ben", "blue kettle", ("wine",), 1),  # 0: cat spoke last, ben asked
     ),
     (
-        Said("fay", None, "milk"),
-        Said("gus", "fay", "hot milk", ("wine",), 0),  # 1: for everybody
-        Said("gus", "fay", "wine", ("milk",), 0),  # 2: for nobody, milk is what was talked about
+        Line("fay", None, "milk"),
+        Line("gus", "fay", "hot milk", ("wine",), 0),  # 1: for everybody
+        Line("gus", "fay", "wine", ("milk",), 0),  # 2: for nobody, milk is what was talked about
     ),
     (
-        Said("hal", "zoe", "salt", ("wine",), 0),  # 3: the first message, to somebody who is not there
-        Said("ida", None, "salt"),
+        Line("hal", "zoe", "salt", ("wine",), 0),  # 3: the first message, to somebody who is not there
+        Line("ida", None, "salt"),
     ),
     (
-        Said("jim", None, "soup"),
-        *[Said("kim", None, "well")] * 3,
-        Said("kim", "jim", "hot soup", ("wine",), 0),  # 4: for everybody, though jim spoke long ago
+        Line("jim", None, "soup"),
+        *[Line("kim", None, "well")] * 3,
+        Line("kim", "jim", "hot soup", ("wine",), 0),  # 4: for everybody, though jim spoke long ago
     ),
 )
 """Samples 0 to 4."""

@@ -19,24 +19,24 @@ from towhom.models.base import Selector, mask_addressees
 from towhom.models.chance import Chance
 from towhom.models.recency import DirectRecentTfIdf, RecentTfIdf
 from towhom.selection import Rule, Scores, choose
-from towhom.testing.chats import Said, random_document, word_vectors, write_corpus
+from towhom.testing.chats import Line, random_document, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 CHAT = (
-    Said("ann", "cat", "tea", ("coffee",), 1),  # the first: nobody to address, nothing to go by
-    Said("ben", "ann", "tea", ("coffee",), 0),
-    Said("ann", "zoe", "tea", ("coffee",), 1),  # somebody who never speaks
-    Said("cat", None, "milk"),
-    Said("dan", None, "milk"),
-    Said("ben", "ann", "milk", ("coffee",), 1),  # too long ago for two messages
-    Said("ann", "ben", "milk", ("coffee",), 0),
+    Line("ann", "cat", "tea", ("coffee",), 1),  # the first: nobody to address, nothing to go by
+    Line("ben", "ann", "tea", ("coffee",), 0),
+    Line("ann", "zoe", "tea", ("coffee",), 1),  # somebody who never speaks
+    Line("cat", None, "milk"),
+    Line("dan", None, "milk"),
+    Line("ben", "ann", "milk", ("coffee",), 1),  # too long ago for two messages
+    Line("ann", "ben", "milk", ("coffee",), 0),
 )
 """Samples 0 to 4; with two messages of context, the answers are nobody, ann, nobody, nobody, ben."""
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
-    other = [Said("eve", None, "water"), Said("fay", "eve", "water", ("wine",))]
+    other = [Line("eve", None, "water"), Line("fay", "eve", "water", ("wine",))]
     return write_corpus(tmp_path, {Split.TEST: [CHAT], Split.DEV: [other]})
 
 
@@ -104,10 +104,10 @@ class TestRecent:
 
 def test_direct_recent(tmp_path: Path) -> None:
     chat = [
-        Said("ann", "ben", "tea"),
-        Said("cat", None, "milk"),
-        Said("ben", "ann", "water", ("wine",)),  # no word in common with the context
-        Said("cat", "ann", "tea", ("wine",), 1),
+        Line("ann", "ben", "tea"),
+        Line("cat", None, "milk"),
+        Line("ben", "ann", "water", ("wine",)),  # no word in common with the context
+        Line("cat", "ann", "tea", ("wine",), 1),
     ]
     corpus = write_corpus(tmp_path, {Split.TEST: [chat]})
     direct = evaluate(DirectRecentTfIdf(corpus), corpus, Split.TEST, context=3, candidates=2)
@@ -201,6 +201,6 @@ class TestErrors:
             evaluate(Chance(), corpus, Split.TRAIN, context=2, candidates=2)
 
     def test_no_samples_at_all(self, tmp_path: Path) -> None:
-        corpus = write_corpus(tmp_path, [[Said("ann", None, "tea")]])
+        corpus = write_corpus(tmp_path, [[Line("ann", None, "tea")]])
         with pytest.raises(CorpusError, match="there are no samples in it"):
             evaluate(Chance(), corpus, None, context=2, candidates=2)

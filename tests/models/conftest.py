@@ -6,7 +6,7 @@ import pytest
 
 from tests.nn.conftest import one_thread as one_thread
 from towhom.corpus import Corpus
-from towhom.testing.chats import WORDS, Said, varied_documents, word_vectors, write_corpus
+from towhom.testing.chats import WORDS, Line, varied_documents, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 
@@ -17,10 +17,10 @@ def vocabulary() -> ModelVocabulary:
 
 
 @pytest.fixture(scope="session")
-def documents() -> list[list[Said]]:
+def documents() -> list[list[Line]]:
     return varied_documents()
 
 
 @pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory, documents: list[list[Said]]) -> Corpus:
+def corpus(tmp_path_factory: pytest.TempPathFactory, documents: list[list[Line]]) -> Corpus:
     return write_corpus(tmp_path_factory.mktemp("chats"), documents, candidates=3)

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from towhom.corpus import Corpus, Split
-from towhom.testing.chats import WORDS, Document, Said, write_corpus
+from towhom.testing.chats import WORDS, Document, Line, write_corpus
 
 KNOWN_WORD, OTHER_WORD = "amber", "pond"
 """People are called so, and both stay words; the second is not known to the models of the tests."""
@@ -22,8 +22,8 @@ LATER = ("later0", "later1")
 MORE_WORDS = ("/etc/grove.conf", "groves", "http://heath.org/marsh", "?", "c++", ":)")
 
 _TRAINING = [
-    *([Said("someone", None, f"{KNOWN_WORD} {OTHER_WORD} " * 1000)] for _ in range(12)),
-    [Said(name, None, " ".join((*WORDS, *MORE_WORDS, *PEOPLE, *LATER))) for name in (*PEOPLE, *LATER)],
+    *([Line("someone", None, f"{KNOWN_WORD} {OTHER_WORD} " * 1000)] for _ in range(12)),
+    [Line(name, None, " ".join((*WORDS, *MORE_WORDS, *PEOPLE, *LATER))) for name in (*PEOPLE, *LATER)],
 ]
 
 
@@ -43,7 +43,7 @@ def room_text(random: Random, *, names: int = 2) -> str:
     return " ".join(words)
 
 
-def room(random: Random, *, lines: int, people: int, candidates: int = 3, names: int = 2) -> list[Said]:
+def room(random: Random, *, lines: int, people: int, candidates: int = 3, names: int = 2) -> list[Line]:
     """Anybody says anything to anybody; about half are samples, whose false candidates are anything.
 
     Some of those are said by somebody as well, before or after.
@@ -56,11 +56,11 @@ def room(random: Random, *, lines: int, people: int, candidates: int = 3, names:
         is_sample = addressee is not None and random.random() < 0.6
         label = random.randrange(candidates) if is_sample else 0
         false = tuple(random.choice((random.choice(texts), room_text(random))) for _ in range(candidates - 1))
-        result.append(Said(random.choice(present), addressee, text, false if is_sample else (), label))
+        result.append(Line(random.choice(present), addressee, text, false if is_sample else (), label))
     return result
 
 
-def rooms(*, candidates: int) -> list[list[Said]]:
+def rooms(*, candidates: int) -> list[list[Line]]:
     """From one person to all of them; always the same."""
     random = Random(2)
     sizes = ((8, 1), (30, 2), (40, 4), (60, len(PEOPLE)))

@@ -13,7 +13,7 @@ from tests.models.systems import batcher, selector
 from towhom.corpus import Corpus, Split
 from towhom.models.tfidf import inverse_document_frequency
 from towhom.selection import Scores, choose
-from towhom.testing.chats import Document, Said, write_corpus
+from towhom.testing.chats import Document, Line, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 NO_WORDS = ModelVocabulary((), np.zeros((1, 2), np.float32))
@@ -32,18 +32,18 @@ def addressee(system: str, folder: Path, chat: Document, context: int = 5) -> in
     return int(choose(scores(system, write_corpus(folder, [chat]), context)).addressee[-1])
 
 
-DUE = Said("ben", "ann", "tea", ("coffee",))
-ADDRESSED = (Said("dan", "ben", "a"), Said("ann", "ben", "b"), Said("cat", "ann", "c"))
+DUE = Line("ben", "ann", "tea", ("coffee",))
+ADDRESSED = (Line("dan", "ben", "a"), Line("ann", "ben", "b"), Line("cat", "ann", "c"))
 """After these, ben is due; the numbers are cat 1, ann 2, dan 3."""
 
 
 class TestRecent:
     def test_the_most_recent_other_speaker(self, tmp_path: Path) -> None:
         assert addressee("recent-tfidf", tmp_path / "a", [*ADDRESSED, DUE]) == 1
-        assert addressee("recent-tfidf", tmp_path / "b", [*ADDRESSED, Said("ben", None, "d"), DUE]) == 1
+        assert addressee("recent-tfidf", tmp_path / "b", [*ADDRESSED, Line("ben", None, "d"), DUE]) == 1
 
     def test_nobody_else(self, tmp_path: Path) -> None:
-        assert addressee("recent-tfidf", tmp_path, [Said("ben", None, "d"), DUE]) == -1
+        assert addressee("recent-tfidf", tmp_path, [Line("ben", None, "d"), DUE]) == -1
 
     def test_is_certain(self, tmp_path: Path) -> None:
         found = scores("recent-tfidf", write_corpus(tmp_path, [[*ADDRESSED, DUE]]))
@@ -55,7 +55,7 @@ class TestDirectRecent:
         assert addressee("direct-recent-tfidf", tmp_path, [*ADDRESSED, DUE]) == 2
 
     def test_nobody_did(self, tmp_path: Path) -> None:
-        chat = [Said("dan", "ann", "a"), Said("ann", "dan", "b"), Said("cat", None, "c"), DUE]
+        chat = [Line("dan", "ann", "a"), Line("ann", "dan", "b"), Line("cat", None, "c"), DUE]
         assert addressee("direct-recent-tfidf", tmp_path, chat) == 1
 
     def test_it_was_too_long_ago(self, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ class TestDirectRecent:
         assert addressee("direct-recent-tfidf", tmp_path / "one", [*ADDRESSED, DUE], context=1) == 1
 
     def test_speaking_to_oneself_does_not_count(self, tmp_path: Path) -> None:
-        chat = [*ADDRESSED, Said("ben", "ben", "hm"), DUE]
+        chat = [*ADDRESSED, Line("ben", "ben", "hm"), DUE]
         assert addressee("direct-recent-tfidf", tmp_path, chat) == 2
 
     def test_no_word_in_common(self, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ class TestDirectRecent:
         assert choose(found).addressee.tolist() == [2]
 
     def test_nobody_else(self, tmp_path: Path) -> None:
-        assert addressee("direct-recent-tfidf", tmp_path, [Said("ben", "ben", "d"), DUE]) == -1
+        assert addressee("direct-recent-tfidf", tmp_path, [Line("ben", "ben", "d"), DUE]) == -1
 
 
 class TestTfIdf:
@@ -82,10 +82,10 @@ class TestTfIdf:
     def corpus(self, tmp_path: Path) -> Corpus:
         """Four messages; in how many of them: tea 2, milk 1, please 3, coffee 1."""
         chat = [
-            Said("ann", None, "tea tea milk"),
-            Said("ben", None, "please"),
-            Said("cat", "ann", "tea please", ("coffee please",), 1),
-            Said("ann", "cat", "coffee please", ("tea please",)),
+            Line("ann", None, "tea tea milk"),
+            Line("ben", None, "please"),
+            Line("cat", "ann", "tea please", ("coffee please",), 1),
+            Line("ann", "cat", "coffee please", ("tea please",)),
         ]
         return write_corpus(tmp_path, [chat])
 
@@ -113,11 +113,11 @@ class TestTfIdf:
     def test_all_words_count(self, tmp_path: Path) -> None:
         """Not just the first twenty, as for the neural systems."""
         long = " ".join(f"w{number}" for number in range(25))
-        chat = [Said("ann", None, long), Said("cat", None, "x"), Said("ben", "ann", "w24", ("y",))]
+        chat = [Line("ann", None, long), Line("cat", None, "x"), Line("ben", "ann", "w24", ("y",))]
         assert scores("recent-tfidf", write_corpus(tmp_path, [chat])).response[0, 0] > 0
 
     def test_words_are_weighed_by_training_documents(self, tmp_path: Path) -> None:
-        train, test = [[Said("ann", None, "tea"), Said("ben", None, "tea")], [Said("cat", None, "coffee")]]
+        train, test = [[Line("ann", None, "tea"), Line("ben", None, "tea")], [Line("cat", None, "coffee")]]
         corpus = write_corpus(tmp_path / "split", {Split.TRAIN: [train], Split.TEST: [test]})
         idf = dict(zip(corpus.vocabulary.words, inverse_document_frequency(corpus), strict=True))
         assert idf["tea"] == 0
@@ -129,7 +129,7 @@ class TestTfIdf:
 
 def test_chance(tmp_path: Path) -> None:
     """Of three speakers so far, two are seen with one message of context."""
-    chat = [Said("ann", None, "a"), Said("cat", None, "b"), Said("ben", "cat", "tea", ("coffee",))]
+    chat = [Line("ann", None, "a"), Line("cat", None, "b"), Line("ben", "cat", "tea", ("coffee",))]
     found = scores("chance", write_corpus(tmp_path, [chat]), context=1)
     assert_allclose(found.addressee, [[np.nan, 1 / 3]])
     assert_allclose(found.response, [[1 / 2, 1 / 2]])

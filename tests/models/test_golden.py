@@ -17,23 +17,23 @@ from towhom.batching import Questions
 from towhom.corpus import Corpus
 from towhom.models.recurrent import RecurrentSelector
 from towhom.selection import Rule, choose
-from towhom.testing.chats import Said, word_vectors, write_corpus
+from towhom.testing.chats import Line, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 FIVE = (
-    Said("ann", None, "amber birch cedar"),
-    Said("ben", "ann", "delta"),
-    Said("cat", "zoe", ""),
-    Said("ben", "ben", "ember fjord never-heard-of"),
-    Said("ann", "cat", "grove amber"),
-    Said("ben", "ann", "birch delta", ("ember",), 1),
+    Line("ann", None, "amber birch cedar"),
+    Line("ben", "ann", "delta"),
+    Line("cat", "zoe", ""),
+    Line("ben", "ben", "ember fjord never-heard-of"),
+    Line("ann", "cat", "grove amber"),
+    Line("ben", "ann", "birch delta", ("ember",), 1),
 )
 """Five messages and a response: to nobody, to somebody, to somebody absent, to oneself; one says nothing."""
 
 ROOM = ModelVocabulary.of(word_vectors(5), ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove"))
 
 
-def chats_of(documents: list[list[Said]], context: int, vocabulary: ModelVocabulary) -> list[Chat]:
+def chats_of(documents: list[list[Line]], context: int, vocabulary: ModelVocabulary) -> list[Chat]:
     """The samples of some documents, in order."""
 
     def words(text: str) -> list[int]:
@@ -105,7 +105,7 @@ def test_generated_chats(
     system: str,
     context: int,
     corpus: Corpus,
-    documents: list[list[Said]],
+    documents: list[list[Line]],
     vocabulary: ModelVocabulary,
 ) -> None:
     chats = chats_of(documents, context, vocabulary)
@@ -128,9 +128,9 @@ def test_generated_chats(
 def test_sixteen_speakers_at_the_size_of_the_paper(system: str, tmp_path: Path) -> None:
     people = [f"guest{number}" for number in range(17)]
     document = [
-        Said(person, people[number * 3 % 16], f"amber {person} cedar") for number, person in enumerate(people)
+        Line(person, people[number * 3 % 16], f"amber {person} cedar") for number, person in enumerate(people)
     ]
-    document += [Said("guest0", "guest16", "delta ember", ("fjord", "grove"), 2)]
+    document += [Line("guest0", "guest16", "delta ember", ("fjord", "grove"), 2)]
     corpus = write_corpus(tmp_path, [document], candidates=3)
     model = neural(system, ROOM, hidden=50, init=0.2)
     chats = chats_of([document], 16, ROOM)
@@ -143,7 +143,7 @@ def test_sixteen_speakers_at_the_size_of_the_paper(system: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("system", ["static-rnn", "static-hier-rnn"])
 def test_far_positions_share_the_last_embedding(
-    system: str, corpus: Corpus, documents: list[list[Said]], vocabulary: ModelVocabulary
+    system: str, corpus: Corpus, documents: list[list[Line]], vocabulary: ModelVocabulary
 ) -> None:
     model = neural(system, vocabulary, positions=2)
     chats = chats_of(documents, 6, vocabulary)

@@ -21,13 +21,13 @@ from tests.models.systems import NEURAL, assert_same_questions, batcher, in_nump
 from towhom.batching import Questions
 from towhom.corpus import Corpus, Split
 from towhom.models.registry import SYSTEMS
-from towhom.testing.chats import Said
+from towhom.testing.chats import Line
 from towhom.text.vocabulary import ModelVocabulary
 
 CONTEXT = 5
 CANDIDATES = 3
 
-Document = list[Said]
+Document = list[Line]
 Change = Callable[[Random, Document, int], tuple[Document, int]]
 
 
@@ -64,7 +64,7 @@ def another_truth(random: Random, document: Document, place: int) -> tuple[Docum
     text = others.pop(label)
     present = sorted({other.sender for other in document[:place]} - {said.addressee})
     addressee = random.choice([*present, "somebody-absent"])
-    changed = Said(said.sender, addressee, text, tuple(others), label)
+    changed = Line(said.sender, addressee, text, tuple(others), label)
     return [*document[:place], changed, *document[place + 1 :]], place
 
 
@@ -77,7 +77,7 @@ def candidates_said_by_others(
 
     def copies(people: list[str]) -> Document:
         texts = random.sample(document[place].candidates, CANDIDATES)
-        return [Said(random.choice(people), random.choice(PEOPLE), text) for text in texts if people]
+        return [Line(random.choice(people), random.choice(PEOPLE), text) for text in texts if people]
 
     first = copies(known) if before else []
     last = copies(list(PEOPLE)) if after else []

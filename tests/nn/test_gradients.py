@@ -12,14 +12,14 @@ from torch.autograd import gradcheck
 
 from tests.models.systems import batcher, neural
 from towhom.models.sirnn import IGRU
-from towhom.testing.chats import Said, word_vectors, write_corpus
+from towhom.testing.chats import Line, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 CHAT = (
-    Said("ann", None, "amber birch"),
-    Said("ben", "ann", "cedar", ("amber",)),
-    Said("cat", "ben", "birch"),
-    Said("ann", "cat", "amber cedar", ("cedar",), 1),
+    Line("ann", None, "amber birch"),
+    Line("ben", "ann", "cedar", ("amber",)),
+    Line("cat", "ben", "birch"),
+    Line("ann", "cat", "amber cedar", ("cedar",), 1),
 )
 ENCODERS = ("static-rnn", "static-hier-rnn", "dynamic-rnn", "sirnn", "sirnn-shared")
 ROOM = ModelVocabulary.of(word_vectors(3), ("amber", "birch", "cedar"))

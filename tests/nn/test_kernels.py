@@ -19,14 +19,14 @@ from tests.models.systems import NEURAL, batcher, neural
 from towhom.corpus import Corpus
 from towhom.nn.compiling import load_library
 from towhom.nn.kernels import Kernels, choose_kernels, cuts, load_kernels, pointer
-from towhom.testing.chats import Said, word_vectors, write_corpus
+from towhom.testing.chats import Line, word_vectors, write_corpus
 from towhom.text.vocabulary import ModelVocabulary
 
 CHAT = (
-    Said("ann", None, "amber birch cedar"),
-    Said("ben", "ann", "delta amber"),
-    Said("cat", "ben", "cedar", ("birch birch",)),
-    Said("ann", "cat", "amber delta", ("cedar",), 1),
+    Line("ann", None, "amber birch cedar"),
+    Line("ben", "ann", "delta amber"),
+    Line("cat", "ben", "cedar", ("birch birch",)),
+    Line("ann", "cat", "amber delta", ("cedar",), 1),
 )
 ROOM = ModelVocabulary.of(word_vectors(4), ("amber", "birch", "cedar", "delta"))
 

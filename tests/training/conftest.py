@@ -10,7 +10,7 @@ import pytest
 from tests.nn.conftest import one_thread as one_thread
 from towhom.corpus import Corpus, Split
 from towhom.model_folder import WEIGHTS
-from towhom.testing.chats import PEOPLE, Said, word_vectors, write_corpus
+from towhom.testing.chats import PEOPLE, Line, word_vectors, write_corpus
 from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 
@@ -18,19 +18,19 @@ QUESTIONS = ("where", "when", "who")
 ANSWERS = {"where": "here", "when": "now", "who": "me"}
 
 
-def quiz(random: Random, *, rounds: int) -> list[Said]:
+def quiz(random: Random, *, rounds: int) -> list[Line]:
     """Somebody asks somebody a question, others talk, the one who was asked answers.
 
     Both the addressee and the response can be told from who asked whom what.
     """
-    chat: list[Said] = []
+    chat: list[Line] = []
     for _ in range(rounds):
         asks, asked, *others = random.sample(PEOPLE[:6], 5)
         question = random.choice(QUESTIONS)
-        chat.append(Said(asks, asked, question))
-        chat += [Said(random.choice(others), None, "amber birch") for _ in range(random.randint(0, 2))]
+        chat.append(Line(asks, asked, question))
+        chat += [Line(random.choice(others), None, "amber birch") for _ in range(random.randint(0, 2))]
         wrong = random.choice([answer for key, answer in ANSWERS.items() if key != question])
-        chat.append(Said(asked, asks, ANSWERS[question], (wrong,), random.randrange(2)))
+        chat.append(Line(asked, asks, ANSWERS[question], (wrong,), random.randrange(2)))
     return chat
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from towhom.batching import Batcher
 from towhom.corpus import Corpus, Split
-from towhom.testing.chats import Said, random_document, write_corpus
+from towhom.testing.chats import Line, random_document, write_corpus
 from towhom.training.batches import TrainingSamples, ahead, training_samples
 from towhom.training.config import TrainingConfig
 
@@ -59,10 +59,10 @@ def test_samples_with_all_of_their_context_and_an_addressee_to_choose(corpus: Co
 
 def test_speaking_to_oneself_is_left_out(tmp_path: Path) -> None:
     chat = [
-        Said("ann", None, "a"),
-        Said("ben", None, "b"),
-        Said("ann", "ann", "c", ("d",)),
-        Said("ann", "ben", "c", ("d",)),
+        Line("ann", None, "a"),
+        Line("ben", None, "b"),
+        Line("ann", "ann", "c", ("d",)),
+        Line("ann", "ben", "c", ("d",)),
     ]
     corpus = write_corpus(tmp_path, [chat])
     assert corpus.samples_of(Split.TRAIN, context=2).tolist() == [0, 1]

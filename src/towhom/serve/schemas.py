@@ -317,7 +317,7 @@ class Addressee(BaseModel):
     id: str | None = Field(None, description="As in `speaker`.")
 
 
-class Said(BaseModel):
+class MessageRecord(BaseModel):
     """A message, as an answer has it."""
 
     speaker: str
@@ -336,7 +336,7 @@ class Observation(BaseModel):
     """A message, who it is for, and what it answers."""
 
     number: int = Field(description="Its place in the chat, from 0 on.")
-    message: Said = Field(description="As it was sent, but for a name in front that is its addressee's.")
+    message: MessageRecord = Field(description="As it was sent, without the addressee's name in front.")
     addressees: list[Addressee] = Field(description="The likeliest first, at most ten.")
     how: Literal["named", "inferred"]
     reason: str
@@ -426,7 +426,7 @@ class PlacedMessage(BaseModel):
     """A line of a chat with its conversation."""
 
     number: int
-    message: Said
+    message: MessageRecord
     kind: str
     replies_to: list[int]
     thread: int

@@ -22,7 +22,7 @@ DIMENSIONS = 6
 when it multiplies rows of 5 numbers: the product is right, but at times NumPy warns of an invalid value."""
 
 
-class Said(NamedTuple):
+class Line(NamedTuple):
     """A line; with false candidates it is a sample."""
 
     sender: str
@@ -37,7 +37,7 @@ class Said(NamedTuple):
         return (*self.false[: self.label], self.text, *self.false[self.label :])
 
 
-Document = Sequence[Said]
+Document = Sequence[Line]
 
 
 def write_corpus(
@@ -62,7 +62,7 @@ def _lines(document: Document, candidates: int) -> Iterable[str]:
 
 def random_document(
     random: Random, *, lines: int, people: int, candidates: int = 2, empty: float = 0.1
-) -> list[Said]:
+) -> list[Line]:
     """Anybody says anything to anybody, to themselves, to absent people or to nobody; many are samples."""
     present = PEOPLE[:people]
     result = []
@@ -72,11 +72,11 @@ def random_document(
         texts = tuple(random_text(random, empty) for _ in range(candidates))
         is_sample = addressee is not None and random.random() < 0.5
         label = random.randrange(candidates) if is_sample else 0
-        result.append(Said(sender, addressee, texts[0], texts[1:] if is_sample else (), label))
+        result.append(Line(sender, addressee, texts[0], texts[1:] if is_sample else (), label))
     return result
 
 
-def naming(random: Random, document: Document, *, share: float = 0.3) -> list[Said]:
+def naming(random: Random, document: Document, *, share: float = 0.3) -> list[Line]:
     """The same, but some texts name one of the speakers, or two, somewhere inside."""
     people = sorted({said.sender for said in document})
 
@@ -100,10 +100,10 @@ def word_vectors(dimensions: int = DIMENSIONS, *, known: Sequence[str] = WORDS, 
     return WordVectors(tuple(known), matrix, {"seed": seed})
 
 
-def varied_documents() -> list[list[Said]]:
+def varied_documents() -> list[list[Line]]:
     """Chats of one, three and sixteen people, with samples from the first messages on."""
     random = Random(7)
-    first = Said("guest5", "guest2", "north pond", ("marsh", "oasis grove"), 1)
+    first = Line("guest5", "guest2", "north pond", ("marsh", "oasis grove"), 1)
     sizes = ((6, 1), (40, 3), (60, 16))
     chats = [random_document(random, lines=lines, people=people, candidates=3) for lines, people in sizes]
     chats = [*([first, *chat] for chat in chats), random_document(random, lines=9, people=1, candidates=3)]

@@ -18,7 +18,7 @@ from towhom.corpus import Corpus
 from towhom.models.base import Selector
 from towhom.models.registry import baseline
 from towhom.selection import Scores, choose
-from towhom.testing.chats import PEOPLE, Said, varied_documents, write_corpus
+from towhom.testing.chats import PEOPLE, Line, varied_documents, write_corpus
 
 PARTS = tuple(field.name for field in fields(Scores))
 _CONTEXT, _CANDIDATES = 5, 3
@@ -88,7 +88,7 @@ class SystemContract:
 
     def test_a_batch_of_empty_contexts(self, tmp_path: Path) -> None:
         """A batch may consist of chats that have just begun."""
-        first = Said("ann", "ben", "amber", ("birch", ""))
+        first = Line("ann", "ben", "amber", ("birch", ""))
         corpus = write_corpus(tmp_path, [[first], [first]], candidates=3)
         questions = self.batcher(corpus).questions(np.arange(2))
         scores = self.selector(corpus).score_many(questions)
@@ -98,7 +98,7 @@ class SystemContract:
 
     def test_words_that_nobody_knows(self, tmp_path: Path) -> None:
         """Unknown words cause no error."""
-        chat = [Said("ann", None, "qwx zzyx"), Said("ben", "ann", "vvrr", ("", "qwx"), 1)]
+        chat = [Line("ann", None, "qwx zzyx"), Line("ben", "ann", "vvrr", ("", "qwx"), 1)]
         corpus = write_corpus(tmp_path, [chat], candidates=3)
         questions = self.batcher(corpus).questions(np.arange(1))
         scores = self.selector(corpus).score_many(questions)

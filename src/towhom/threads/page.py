@@ -12,7 +12,7 @@ from itertools import groupby
 
 from towhom.chat import Kind, Message, seconds_since_1970
 from towhom.threads.placed import Placed
-from towhom.threads.talks import Person, Said, Talk, gather
+from towhom.threads.talks import Person, Talk, TalkMessage, gather
 
 _OPEN = 1000
 """Where there are more messages, conversations are closed at first, and the page is a table of contents."""
@@ -140,7 +140,7 @@ def _helped(talks: Iterable[Talk]) -> str:
     )
 
 
-def _helps(said: Said, talk: Talk) -> bool:
+def _helps(said: TalkMessage, talk: Talk) -> bool:
     """Whether it answers the one who started the conversation: their own answers are no help."""
     asked = talk.first.who
     return said.who is not asked and any(each.who is asked for each in said.answers)
@@ -215,7 +215,7 @@ def _room(alone: Sequence[Talk], *, is_open: bool, channels: bool) -> str:
 
 
 def _lines(talk: Talk) -> Iterator[str]:
-    before: Said | None = None
+    before: TalkMessage | None = None
     day: date | None = None
     for each in talk.said:
         time = each.message.time
@@ -230,7 +230,7 @@ def _lines(talk: Talk) -> Iterator[str]:
         before = each
 
 
-def _line(said: Said, *, data: str, after: str, goes_on: bool = False) -> str:
+def _line(said: TalkMessage, *, data: str, after: str, goes_on: bool = False) -> str:
     message = said.message
     kinds = [f"c{said.who.colour}", *(["more"] if goes_on else [])]
     if message.kind is not Kind.MESSAGE:
@@ -245,7 +245,7 @@ def _line(said: Said, *, data: str, after: str, goes_on: bool = False) -> str:
     )
 
 
-def _answers(said: Said) -> Iterator[str]:
+def _answers(said: TalkMessage) -> Iterator[str]:
     """Links to what is answered, and how sure that is if it is not."""
     percent = f"{said.placed.probability:.0%}".replace("%", " %")
     unsure = f" <small>{percent}</small>" if said.placed.probability < _SURE else ""

@@ -31,13 +31,13 @@ class Person:
 
 
 @dataclass(slots=True, eq=False)
-class Said:
+class TalkMessage:
     """A message, who says it, and what it answers of those that are there."""
 
     number: int
     placed: Placed
     who: Person
-    answers: list[Said]
+    answers: list[TalkMessage]
 
     @property
     def message(self) -> Message:
@@ -55,10 +55,10 @@ class Said:
 class Talk:
     """A conversation."""
 
-    said: list[Said] = field(default_factory=list)
+    said: list[TalkMessage] = field(default_factory=list)
 
     @property
-    def first(self) -> Said:
+    def first(self) -> TalkMessage:
         """Where it starts."""
         return self.said[0]
 
@@ -96,7 +96,7 @@ def gather(placed: Iterable[Placed]) -> list[Talk]:
     people = _people(everything)
     talks: list[Talk] = []
     current: dict[tuple[str | None, int], Talk] = {}
-    known: dict[tuple[str | None, int, int], tuple[Talk, Said]] = {}
+    known: dict[tuple[str | None, int, int], tuple[Talk, TalkMessage]] = {}
     for number, each in enumerate(each for each in everything if each.message.kind in SPOKEN):
         channel, thread = each.message.channel, each.thread
         answered = [
@@ -111,7 +111,7 @@ def gather(placed: Iterable[Placed]) -> list[Talk]:
             talks.append(talk)
         else:
             talk = current[channel, thread]
-        said = Said(number, each, people[each.message.speaker], [parent for _, parent in answered])
+        said = TalkMessage(number, each, people[each.message.speaker], [parent for _, parent in answered])
         talk.said.append(said)
         known[channel, thread, each.line] = talk, said
     starts = [talk.first.message.time for talk in talks]
