@@ -22,8 +22,8 @@ pytest.importorskip("distributed")
 
 _PATIENCE = 120
 """Seconds that a busy machine may take for anything."""
-LONG = 6000
-"""Messages of the long room: twenty parts, so that it is not done before something is killed."""
+LONG = 3000
+"""Messages of the long room: ten parts, so that it is not done before something is killed."""
 
 
 @pytest.fixture(scope="module")
