@@ -49,7 +49,7 @@ def test_a_page_is_not_replaced_unasked(
     monkeypatch.chdir(tmp_path)
     run("report", log)
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert "--force replaces it" in run("report", log, code=1).stderr
+    assert "replace it with --force" in run("report", log, code=1).stderr
     run("report", log, "--force", "--title", "Another")
     assert (tmp_path / "report.html").read_text("utf-8") != page
 
