@@ -1,3 +1,3 @@
 """The version, apart from the rest: everything may import it."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "1.0.0"

@@ -31,31 +31,31 @@ _PEOPLE = 500
 """When more have come up than this, those who have left are forgotten."""
 
 
-class Said(NamedTuple):
+class Answerable(NamedTuple):
     """What N messages say, as something that may be answered."""
 
     heard: Array
     as_heard: Array
 
-    def after(self, others: Said) -> Said:
+    def after(self, others: Answerable) -> Answerable:
         """These, after others."""
-        return Said(*(np.concatenate(parts) for parts in zip(others, self, strict=True)))
+        return Answerable(*(np.concatenate(parts) for parts in zip(others, self, strict=True)))
 
-    def part(self, first: int, last: int | None = None) -> Said:
+    def part(self, first: int, last: int | None = None) -> Answerable:
         """Some of them, one after the other."""
-        return Said(*(part[first:last] for part in self))
+        return Answerable(*(part[first:last] for part in self))
 
-    def put(self, places: Whole, others: Said) -> Said:
+    def put(self, places: Whole, others: Answerable) -> Answerable:
         """These, but for others at some places."""
         parts = [part.copy() for part in self]
         for part, other in zip(parts, others, strict=True):
             part[places] = other
-        return Said(*parts)
+        return Answerable(*parts)
 
-    def last(self, count: int) -> Said:
+    def last(self, count: int) -> Answerable:
         """So many of them; copies if there are many others, since a view would keep those alive."""
         first = len(self.heard) - count
-        return Said(*(part[first:] if first < _SOME else part[first:].copy() for part in self))
+        return Answerable(*(part[first:] if first < _SOME else part[first:].copy() for part in self))
 
 
 class Texts(NamedTuple):
@@ -64,7 +64,7 @@ class Texts(NamedTuple):
     state: Array
     answers: Array
     as_answer: Array
-    said: Said
+    said: Answerable
 
     def after(self, others: Texts) -> Texts:
         """These, after others."""
@@ -77,7 +77,7 @@ class Texts(NamedTuple):
 
     def at(self, places: Whole) -> Texts:
         """Some of them."""
-        said = Said(*(part[places] for part in self.said))
+        said = Answerable(*(part[places] for part in self.said))
         return Texts(self.state[places], self.answers[places], self.as_answer[places], said)
 
 
@@ -113,7 +113,7 @@ class Mind:
     def texts(self, state: Array, answers: Array, heard: Array) -> Texts:
         """What messages say, given how they were encoded."""
         as_answer, as_heard = network.says(self._w, state)
-        return Texts(state, answers, as_answer, Said(heard, as_heard))
+        return Texts(state, answers, as_answer, Answerable(heard, as_heard))
 
     @_quiet
     def first_look(
@@ -121,7 +121,7 @@ class Mind:
         past: Columns,
         new: Columns,
         at: Whole,
-        said: Said,
+        said: Answerable,
         drafts: Texts,
         *,
         reach: Whole | None = None,
@@ -285,7 +285,7 @@ def _hear(questions: Sequence[Question]) -> list[Heard]:
     reach = np.minimum(before, REACH)
     past = joined([room.columns for room in rooms])
     new = joined([room.columns.part(-len(new)) for room, new in zip(rooms, news, strict=True)])
-    said = rooms[0].said if len(rooms) == 1 else Said(*_one_after_another(room.said for room in rooms))
+    said = rooms[0].said if len(rooms) == 1 else Answerable(*_one_after_another(room.said for room in rooms))
     looked = mind.first_look(past, new, at, said, drafts, reach=reach)
     threads = [
         room.decide(energies, given)
@@ -329,7 +329,7 @@ class Room:
             return Heard(np.empty((0, REACH + 1), np.float32), [])
         return hear([Question(self, new, known or [None] * len(new))])[0]
 
-    def append(self, new: Sequence[Utterance], said: Said) -> None:
+    def append(self, new: Sequence[Utterance], said: Answerable) -> None:
         """Remember messages, given what they say."""
         self.messages += new
         self.number += len(new)

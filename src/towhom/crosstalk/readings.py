@@ -55,7 +55,7 @@ class Reading(NamedTuple):
         return back, likely
 
 
-class Said(Protocol):
+class Earlier(Protocol):
     """A message before it, and who it was for."""
 
     @property
@@ -67,7 +67,7 @@ class Said(Protocol):
         """None is nobody in particular."""
 
 
-def read(likely: Array, speaker: str, before: Sequence[Said], *, few: bool = False) -> Reading:
+def read(likely: Array, speaker: str, before: Sequence[Earlier], *, few: bool = False) -> Reading:
     """What is made of one message.
 
     Args:
@@ -93,7 +93,7 @@ def read(likely: Array, speaker: str, before: Sequence[Said], *, few: bool = Fal
     return Reading(people, leads)
 
 
-def _last_other(speaker: str, before: Sequence[Said]) -> int:
+def _last_other(speaker: str, before: Sequence[Earlier]) -> int:
     """How many messages ago somebody else spoke, 0 if nobody did."""
     for back in range(1, len(before) + 1):
         said = before[-back].utterance

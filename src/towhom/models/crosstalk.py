@@ -17,7 +17,7 @@ from towhom.batching import Batcher, Questions
 from towhom.chat import Message
 from towhom.corpus import Corpus
 from towhom.crosstalk.columns import NOBODY, OF_TEXT, Columns, Numbers, columns_of, joined
-from towhom.crosstalk.mind import Mind, Said, Texts
+from towhom.crosstalk.mind import Answerable, Mind, Texts
 from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.utterance import REACH, Utterance
@@ -36,7 +36,7 @@ class _Document(NamedTuple):
     """A document as it was heard."""
 
     columns: Columns
-    said: Said
+    said: Answerable
     drafts: Columns
     """The same texts as drafts: whom they were for is not known."""
     drafted: Texts

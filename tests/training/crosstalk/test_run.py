@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.crosstalk.chats import LEXICON, chatter, heard
 from tests.training.crosstalk.test_encoder import write as write_bert
-from towhom.chat import Kind as Said
+from towhom.chat import Kind as MessageKind
 from towhom.crosstalk.folder import lexicon_of
 from towhom.crosstalk.mind import Mind, Room
 from towhom.crosstalk.words import LIMIT
@@ -47,7 +47,7 @@ def write_data(data: Path) -> None:
             if place % 60 == 0:
                 lines.append(f"# 202401{place // 60 + 1:02}")
             clock = f"[10:{place % 60:02}]"
-            said = f"<{each.speaker}>" if each.kind is Said.MESSAGE else f" * {each.speaker}"
+            said = f"<{each.speaker}>" if each.kind is MessageKind.MESSAGE else f" * {each.speaker}"
             lines.append(f"{clock} {said} {each.text}")
         (data / name).write_text("\n".join(lines) + "\n", "utf-8")
     records: list[dict[str, Any]] = []
