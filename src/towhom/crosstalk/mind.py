@@ -86,7 +86,7 @@ class FirstLook(NamedTuple):
 
     seen: Signals
     fits: Array
-    """(R, `REACH`, `TOWERS`)"""
+    """(R, `REACH`, `TOWERS`) How well the texts of each pair fit together."""
     cells: Array
     """(R, `REACH`, cells) All features of each pair of messages."""
     energies: Array
@@ -270,7 +270,7 @@ def hear(questions: Sequence[Question]) -> list[Heard]:
 
 
 def _hear(questions: Sequence[Question]) -> list[Heard]:
-    """Take the next messages of some rooms in one pass."""
+    """Take the next messages of several rooms in one pass."""
     rooms, news, known = zip(*questions, strict=True)
     counts = np.array([*map(len, news)])
     mind: Mind = rooms[0].mind
@@ -387,7 +387,7 @@ class Room:
         return result
 
     def weigh(self, drafts: Sequence[Utterance]) -> Array:
-        """(R, `REACH` + 1) Energies of drafts and what each would answer; P(r, j) is their softmax."""
+        """(R, `REACH` + 1) Energies of drafts with each message they may answer; P(r, j) is their softmax."""
         if not self.messages:
             return np.zeros((len(drafts), REACH + 1), np.float32)
         at = np.full(len(drafts), len(self.messages))

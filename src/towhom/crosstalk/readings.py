@@ -65,7 +65,7 @@ class Earlier(Protocol):
 
     @property
     def addressee(self) -> str | None:
-        """None is nobody in particular."""
+        """The addressee; None is nobody in particular."""
 
 
 def read(likely: Array, speaker: str, before: Sequence[Earlier], *, few: bool = False) -> Reading:

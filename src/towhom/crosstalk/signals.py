@@ -219,7 +219,7 @@ def next_but_one(following: Whole, later: Whole) -> Whole:
 
 
 def _next_call(see: _Sight) -> Whole:
-    """(R, `REACH`) Where each message's speaker is named next."""
+    """(R, `REACH`) Where the speaker of each message is next called."""
     named = see.past.named
     calls = np.append(named * _MOST + np.arange(len(named)), NEVER)
     calls.sort()
@@ -398,7 +398,7 @@ def _pace(see: _Sight, messages: int) -> NDArray[np.float64]:
 
 
 def _habits(see: _Sight) -> list[NDArray[np.generic]]:
-    """What people do in this room: how often they name somebody, how many there are, how busy it is."""
+    """The habits of a room: how often people name somebody, how many there are, how busy it is, and so on."""
     past, there, named = see.past, see.there, see.named
     late, near = there[:, :_HABITS], see.j[:, :_HABITS]
     count = np.maximum(late.sum(axis=1), 1)

@@ -49,7 +49,7 @@ class _DraftQuestions(Questions):
     """Questions whose candidates are drafts at places of a document."""
 
     parts: tuple[tuple[_Document, NDArray[np.int64], NDArray[np.int64]], ...] = ()
-    """Document by document: the places of the responses, and (B, C) those of the candidates."""
+    """For each document: the document, the places of the responses, and (B, C) those of the candidates."""
 
 
 class _Documents(Batcher):

@@ -62,7 +62,7 @@ SYSTEMS = {
     "sirnn-shared": _paper("sirnn:SIRNN", "SI-RNN w/ shared IGRUs", {"shared": True}),
     "sirnn-separate": _paper("sirnn:SIRNN", "SI-RNN w/o joint selection", {"joint": False}),
 }
-"""The rows of the paper's Table 3, and its footnote."""
+"""The systems of the paper's Table 3 and of its footnote."""
 
 
 @cache

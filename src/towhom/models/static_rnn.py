@@ -18,7 +18,7 @@ from towhom.nn.gru import GRU
 
 
 class StaticRNN(RecurrentSelector):
-    """The whole context as one sequence of words."""
+    """Reads the whole context as one sequence of words."""
 
     name = "static-rnn"
 
@@ -58,7 +58,7 @@ def one_sequence(inputs: Inputs, positions: int) -> tuple[Tensor, Tensor]:
     said = inputs.sender.reshape(-1) >= 0
     utterance = inputs.context.reshape(-1)[said].long()
     sender = inputs.sender.reshape(-1)[said].long().clamp(max=positions - 1)
-    lengths = inputs.offsets.diff()[utterance] + 1  # the position counts
+    lengths = inputs.offsets.diff()[utterance] + 1  # including the position
     begins = pad(lengths.cumsum(0), (1, 0))
     # The source of each word: indices count up from its utterance's first token, minus one.
     source = torch.arange(int(begins[-1])) - torch.repeat_interleave(

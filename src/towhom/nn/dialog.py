@@ -30,11 +30,11 @@ class Interacting(NamedTuple):
     """A unit whose state is updated from another's: the sender's from the addressee's, and vice versa."""
 
     said: Tensor
-    """(H, 4H) What the utterance contributes to r, p, z and c."""
+    """(H, 4H) From the utterance to r, p, z and c."""
     self: Tensor
-    """(H, 4H) What the state itself contributes."""
+    """(H, 4H) From the unit's own state to the same."""
     other: Tensor
-    """(H, 4H) What the other's state contributes."""
+    """(H, 4H) From the other's state to the same."""
     u: Tensor
     """(H, H) From r * self to c."""
     v: Tensor
@@ -45,11 +45,11 @@ class Observing(NamedTuple):
     """The observers' unit."""
 
     said: Tensor
-    """(H, 3H) What the utterance contributes to r, z and c."""
+    """(H, 3H) From the utterance to r, z and c."""
     self: Tensor
-    """(H, 2H) What the state itself contributes to r and z."""
+    """(H, 2H) From the unit's own state to r and z."""
     sender: Tensor
-    """(H, 3H) What the sender's state contributes to r, z and c."""
+    """(H, 3H) From the sender's state to r, z and c."""
     u: Tensor
     """(H, H) From r * self to c."""
 
@@ -58,9 +58,9 @@ class Steps(NamedTuple):
     """The roles of participants at each step, as 32-bit integers."""
 
     sender: Tensor
-    """(B, T) -1 where there is no message."""
+    """(B, T) The sender; -1 where there is no message."""
     addressee: Tensor
-    """(B, T) -1 for nobody."""
+    """(B, T) The addressee; -1 for nobody."""
     message: Tensor
     """(B, T) Index of the utterance."""
     present: Tensor

@@ -65,7 +65,7 @@ class TrainingConfig:
         found = [
             f"{name} must be positive, is {getattr(self, name)}"
             for name in positive
-            if not getattr(self, name) > 0  # not a number is not positive either
+            if not getattr(self, name) > 0  # written so that NaN is refused, too
         ]
         if self.candidates < 2:
             found.append(f"candidates must be 2 or more, is {self.candidates}")

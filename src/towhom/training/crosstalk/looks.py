@@ -182,9 +182,9 @@ class Block(NamedTuple):
     places: NDArray[np.int64]
     """(R x C, D) Index of each cell's earlier message in `state`."""
     right: Tensor
-    """(R, D + 1)"""
+    """(R, D + 1) The right cells; the last is a start."""
     unknown: Tensor
-    """(R, D + 1)"""
+    """(R, D + 1) Cells that may be right or wrong."""
 
 
 def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTexts | None = None) -> Block:
@@ -262,7 +262,7 @@ def blinded(block: Block, groups: Collection[str]) -> Block:
 
 
 class Looks(NamedWeights):
-    """The first look, to be trained."""
+    """The weights of both looks for training, and the first look's forward pass."""
 
     def __init__(self, state: int, config: LooksConfig, generator: torch.Generator) -> None:
         super().__init__(network.shapes(state, config.says, config.hidden, config.second), generator)

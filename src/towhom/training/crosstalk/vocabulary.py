@@ -107,7 +107,7 @@ def _is_marked(word: str, names: frozenset[str]) -> bool:
 
 
 def tokens_of(room: HeardRoom, words: Iterable[str]) -> NDArray[np.int32]:
-    """The words of a room by their numbers in a vocabulary, from 1 on; 0 for those that are not in it."""
+    """The words of a room as numbers in a vocabulary, from 1 on; 0 for unknown words."""
     numbers = {word: number for number, word in enumerate(words, 1)}
     ids = np.array([numbers.get(word, 0) for word in room.words], np.int32)
     result: NDArray[np.int32] = ids[room.said]
