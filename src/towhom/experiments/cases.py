@@ -19,8 +19,8 @@ def table_cases(
 ) -> list[Case]:
     """The most telling samples of the largest setting that was run: most context, then most candidates.
 
-    The systems are those with a record and a model for that setting, SI-RNN last; chance is left out, since
-    it chooses nothing. The samples are from the last split.
+    The systems are those with a record for it, and with a model if they need one, SI-RNN last; chance is left
+    out, since it chooses nothing. The samples are from the last split.
     """
     done = {
         (key["system"], key["context"], key["candidates"])

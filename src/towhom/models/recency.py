@@ -26,7 +26,7 @@ class RecentTfIdf(Selector):
         self._idf = inverse_document_frequency(corpus)
 
     def addressees(self, questions: Questions) -> NDArray[np.int64]:
-        """(B,) Who is addressed; 0, the responder, if there is nobody else."""
+        """(B,) The selected addressees; 0, the responder, if there is nobody else."""
         return np.minimum(1, questions.participants - 1).astype(np.int64)
 
     def score_many(self, questions: Questions) -> Scores:
@@ -41,7 +41,7 @@ class DirectRecentTfIdf(RecentTfIdf):
     name = "direct-recent-tfidf"
 
     def addressees(self, questions: Questions) -> NDArray[np.int64]:
-        """(B,) Who is addressed; 0, the responder, if there is nobody else."""
+        """(B,) The selected addressees; 0, the responder, if there is nobody else."""
         to_responder = (questions.addressee == 0)[:, ::-1]  # the latest first
         latest = to_responder.argmax(axis=1)
         sender = questions.sender[:, ::-1][np.arange(len(questions)), latest]

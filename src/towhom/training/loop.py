@@ -96,7 +96,7 @@ def train(
             holds a model of other data or settings, and `replace_model` is not set. Or the model to start
             from is another system, or has other settings.
         CorpusError: The corpus lacks what training needs.
-        TrainingError: The loss became infinite or NaN; the last good checkpoint is kept.
+        TrainingError: The loss or the gradient's norm is infinite or NaN; the last good checkpoint is kept.
     """
     out = Path(out)
     run = Run(config, corpus, start, out, watch or Watch(), checkpoint_seconds, device)

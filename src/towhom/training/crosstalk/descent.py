@@ -27,7 +27,7 @@ def loss_of(energies: Tensor, right: Tensor, unknown: Tensor, drafts: float = 0.
         energies: (R, C, D) The energies of C candidate texts; the true one is the first.
         right: (R, D) The right cells.
         unknown: (R, D) The cells to ignore.
-        drafts: Weight of the loss for which text was sent, relative to that for the link.
+        drafts: Share of the loss that also asks which text was sent; the rest asks for the link alone.
     """
     energies = energies.masked_fill(unknown[:, None], _NOT)
     good = energies[:, 0].masked_fill(~right, _NOT).logsumexp(dim=1)

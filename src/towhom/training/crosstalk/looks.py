@@ -78,7 +78,7 @@ class LooksConfig:
         links: Share of the blocks with human links.
         tasks: Share of the blocks with the paper's task.
         meant: Share of the blocks with annotated addressees.
-        drafts: Weight of the loss for which draft was sent, relative to that for the link.
+        drafts: Share of the loss that also asks which draft was sent; the rest asks for the link alone.
         near: Share of the steps that see only the nearest messages, which is faster.
         foreign: Share of the blocks in which all words count as unknown, as in other languages.
         learning_rate: The maximum learning rate.

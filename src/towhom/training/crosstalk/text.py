@@ -1,7 +1,7 @@
 """Trains the word weights, from messages that name or quote whom they answer.
 
-The model has two tasks: to pick a message out of all those of the same minutes, given the message it answers,
-the speaker's previous message and the room's recent ones; and to pick the message it answers out of the
+The model has two tasks: to pick a message out of all those of a batch, given the message it answers, the
+speaker's previous message and the room's recent ones; and to pick the message it answers out of the
 earlier ones. Names are hidden. No human links are needed, and there are a million such messages.
 """
 

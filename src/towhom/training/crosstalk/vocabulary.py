@@ -15,7 +15,7 @@ from towhom.training.crosstalk.rooms import HeardRoom
 COMMON = 2000
 """Number of most frequent words that are kept even if they are somebody's name."""
 _ROOMS = 4
-"""A word that occurs in this many rooms does not count as a name."""
+"""A person's name that occurs in this many rooms counts as a word, too."""
 _SEGMENTS = 3
 _IN_FRONT = 0.2
 _CALLED, _TWICE = 0.5, 2
