@@ -1,1 +1,1 @@
-"""Benchmarks that anyone can run: everything that is compared is measured in one run, taking turns."""
+"""Benchmarks that anyone can run; everything that is compared is measured in turns, in one run."""

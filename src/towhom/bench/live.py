@@ -1,4 +1,4 @@
-"""How fast a session answers, what a channel costs, how soon the command line does."""
+"""Measures the speed of a session, the memory of a channel, and how soon the command line answers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from towhom.live import Model
 
 _WARM_UP = 100
 _PER_CHANNEL = 120
-"""Messages of a channel whose memory is measured: more than a session remembers."""
+"""Number of messages per channel when memory is measured: more than a session remembers."""
 
 
 def bench_live(
     model: Model, messages: Sequence[Message], *, rounds: int, channels: int, candidates: int = 10
 ) -> dict[str, Any]:
-    """Milliseconds of `observe` and `select`, kilobytes of a channel, seconds to the first answer.
+    """Measure milliseconds of `observe` and `select`, kilobytes of a channel, seconds to the first answer.
 
     Args:
-        model: What answers.
-        messages: A chat, gone through again and again.
-        rounds: How many messages are observed, and responses selected.
-        channels: How many there are at once when memory is measured.
-        candidates: Responses to select from.
+        model: The model.
+        messages: A chat, which is repeated.
+        rounds: Number of calls of `observe` and of `select`.
+        channels: Number of channels at once when memory is measured.
+        candidates: Number of responses to select from.
     """
     session = model.session()
     texts = [message.text for message in messages]
@@ -62,7 +62,7 @@ def _time(call: Callable[..., object], *arguments: object) -> float:
 
 
 def quantiles(seconds: list[float]) -> dict[str, float]:
-    """In milliseconds."""
+    """The median and the 99th percentile, in milliseconds."""
     milliseconds = np.array(seconds) * 1000
     return {
         "median": round(float(np.median(milliseconds)), 3),
@@ -71,7 +71,7 @@ def quantiles(seconds: list[float]) -> dict[str, float]:
 
 
 def _memory(model: Model, messages: Sequence[Message], channels: int) -> float:
-    """Bytes that a channel takes, on average."""
+    """Mean memory of a channel, in bytes."""
     chat = list(islice(cycle(messages), _PER_CHANNEL))
     gc.collect()
     tracemalloc.start()
@@ -80,7 +80,7 @@ def _memory(model: Model, messages: Sequence[Message], channels: int) -> float:
     for number in range(channels):
         session = model.session()
         for message in chat:
-            # Other texts in every channel: what is equal would be stored once.
+            # Texts differ between channels, since equal ones would be stored once.
             session.observe(
                 Message(f"{message.speaker}{number}", f"{message.text} {number}", time=message.time)
             )
@@ -92,7 +92,7 @@ def _memory(model: Model, messages: Sequence[Message], channels: int) -> float:
 
 
 def _first_answer() -> float:
-    """Seconds from the start of the command to its first line."""
+    """Seconds from the start of the command to its first line of output."""
     start = perf_counter()
     with subprocess.Popen(
         [sys.executable, "-m", "towhom", "who", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

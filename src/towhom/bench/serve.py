@@ -1,4 +1,4 @@
-"""How many requests a server answers, and how soon, over many channels: on loopback, a server of its own."""
+"""Measures throughput and latency over many channels, with a server started for it on loopback."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from towhom.chat import Message
 from towhom.errors import TowhomError
 
 _BEFORE = 100
-"""Messages of a channel before the clock starts: as many as are compared with the next."""
+"""Number of messages in a channel before measuring: as many as the next one is compared with."""
 _CANDIDATES = 10
 _FULL, _LONG = 20, 200
-"""Channels, and their messages, by which the memory of one is measured that remembers all it can."""
+"""Numbers of channels and of their messages, for measuring the memory of a full channel."""
 _TOLD = re.compile(r"towhom serves at http://(\S+):(\d+)/")
 
 Ask = Callable[[HTTPConnection, int], object]
-"""Sends the request of a number, and takes the answer."""
+"""Sends the request with a number and reads the answer."""
 
 
 def bench_serve(
@@ -42,15 +42,15 @@ def bench_serve(
     seconds: float,
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Requests a second, and milliseconds, of `observe` (posting a message) and `select`.
+    """Measure requests per second and milliseconds of `observe` (posting a message) and `select`.
 
     Args:
-        messages: A chat, which all channels have in turns.
-        model: A model folder; None for the one that comes with towhom.
-        channels: How many; all are in memory.
-        clients: How many ask at the same time; each waits for its answer.
-        seconds: How long each is measured.
-        workers: Processes of the server; None for its default.
+        messages: A chat, whose messages are posted to all channels in turn.
+        model: A model folder; None for the bundled model.
+        channels: Number of channels; all are in memory.
+        clients: Number of concurrent clients; each waits for its answer.
+        seconds: Duration of each measurement.
+        workers: Number of worker processes; None for the server's default.
     """
     flags = ["--max-live", str(channels + _FULL), "--max-channels", str(channels + _FULL)]
     flags += [] if model is None else ["--model", str(model)]
@@ -58,7 +58,7 @@ def bench_serve(
     with _server(flags) as (process, connect):
         asked = {"observe": _observe(messages, channels), "select": _select(messages, channels)}
         _fill(connect, messages, range(channels), _BEFORE, clients)
-        workers_used = _children(process)[:-1]  # the last is for questions
+        workers_used = _children(process)[:-1]  # the last one is for questions
         alone = {name: _measure(connect, ask, 1, seconds) for name, ask in asked.items()}
         before = _computed(process, workers_used)
         busy = _measure(connect, asked["observe"], clients, seconds)
@@ -87,7 +87,7 @@ def bench_serve(
 
 @contextmanager
 def _server(flags: Sequence[str]) -> Iterator[tuple[int, Callable[[], HTTPConnection]]]:
-    """A server with a folder of its own; its process, and what makes a connection to it."""
+    """Start a server with its own folder; gives its process id, and a function that connects to it."""
     with TemporaryDirectory() as folder, (Path(folder) / "log.txt").open("w+") as log:
         command = [
             sys.executable,
@@ -142,7 +142,7 @@ def _fill(
     length: int,
     clients: int,
 ) -> None:
-    """Give channels their first messages."""
+    """Post the first messages of channels."""
     body = {"messages": [_record(message) for message in islice(cycle(messages), length)]}
 
     def fill(client: int) -> None:
@@ -161,15 +161,15 @@ def _measure(
     seconds: float,
     rate: float | None = None,
 ) -> dict[str, float]:
-    """Ask again and again, for some seconds.
+    """Send requests repeatedly for some seconds.
 
     Args:
         connect: Makes a connection.
-        ask: What is asked.
-        clients: How many ask at the same time.
-        seconds: How long.
-        rate: Requests a second, all clients together, each at its time; what is asked late, since the answer
-            before came late, has taken as long. None to ask as soon as there is an answer.
+        ask: Sends a request.
+        clients: Number of concurrent clients.
+        seconds: Duration.
+        rate: Requests per second of all clients together, at fixed times; if a request is late because of the
+            previous answer, the delay counts. None to send each request after the previous answer.
     """
     numbers = count()
     start = perf_counter()
@@ -212,19 +212,19 @@ def _record(message: Message) -> dict[str, str]:
 
 
 def _children(process: int) -> list[int]:
-    """The worker processes, where the system tells."""
+    """The ids of the worker processes; empty if the system does not tell."""
     path = Path(f"/proc/{process}/task/{process}/children")
     return [int(child) for child in path.read_text().split()] if path.exists() else []
 
 
 def _computed(server: int, workers: Sequence[int]) -> dict[str, float]:
-    """Seconds that each has computed so far; the clients are this process."""
+    """Processor seconds used so far by each part; the clients are this process."""
     of_workers = sum(map(_processor_time, workers))
     return {"clients": process_time(), "server": _processor_time(server), "workers": of_workers}
 
 
 def _processor_time(process: int) -> float:
-    """Seconds that a process has computed, where the system tells; otherwise 0."""
+    """Processor seconds used by a process; 0 if the system does not tell."""
     path = Path(f"/proc/{process}/stat")
     if not path.exists():
         return 0.0
@@ -233,7 +233,7 @@ def _processor_time(process: int) -> float:
 
 
 def _megabytes(process: int) -> float:
-    """What a process takes, where the system tells; otherwise 0."""
+    """Megabytes of memory used by a process; 0 if the system does not tell."""
     path = Path(f"/proc/{process}/status")
     found = re.search(r"VmRSS:\s+(\d+) kB", path.read_text()) if path.exists() else None
     return 0.0 if found is None else round(int(found[1]) / 1000, 1)

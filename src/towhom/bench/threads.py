@@ -1,4 +1,4 @@
-"""How many messages a second are pulled apart, whether that stays so, and in how much memory."""
+"""Measures the speed of finding threads for logs of several lengths, and the memory."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from towhom.live import Model
 from towhom.readers import read_messages
 
 _TIMES = (1, 2, 4)
-"""The log gets so many times as long."""
+"""Factors by which the log is lengthened."""
 
 
 def bench_threads(model: Model, messages: Sequence[Message], *, count: int) -> dict[str, Any]:
-    """Messages a second from the file to threads, for logs of several lengths; megabytes; one by one.
+    """Measure messages per second and megabytes for logs of several lengths, and the time of `observe`.
 
     Args:
-        model: What places them.
-        messages: A chat, that is repeated until the log is long enough.
-        count: Messages of the shortest log.
+        model: The model.
+        messages: A chat, which is repeated until the log is long enough.
+        count: Number of messages in the shortest log.
     """
     with tempfile.TemporaryDirectory() as folder:
         logs = [_write(Path(folder) / f"{times}.txt", messages, times * count) for times in _TIMES]
@@ -48,7 +48,7 @@ def bench_threads(model: Model, messages: Sequence[Message], *, count: int) -> d
 
 
 def _write(path: Path, messages: Sequence[Message], count: int) -> Path:
-    """A log of a message a second."""
+    """Write a log with one message per second."""
     start = datetime(2024, 5, 31)
     with path.open("w", encoding="utf-8") as file:
         for second, message in enumerate(islice(cycle(messages), count)):
@@ -67,7 +67,7 @@ def _seconds(model: Model, log: Path) -> float:
 
 
 def _peak(model: Model, log: Path) -> int:
-    """Bytes that are needed at most, besides the model."""
+    """Peak memory in bytes, without the model."""
     gc.collect()
     tracemalloc.start()
     _seconds(model, log)

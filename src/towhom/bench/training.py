@@ -1,4 +1,4 @@
-"""How fast a system trains and predicts: the fast path, the plain padded one, and the machine's own speed."""
+"""Measures the speed of training and prediction, of the plain padded path, and of the machine itself."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from towhom.training.config import TrainingConfig
 
 _PEAK_SIZE = 1024
 _COUNTED = ("sirnn", "sirnn-log", "sirnn-separate")
-"""The systems with the encoder whose operations are counted."""
+"""The systems whose encoder's operations are counted by `_operations`."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """A way to compute, with all that it needs."""
+    """An implementation, with its model, batcher and optimizer."""
 
     model: NeuralSelector
     batcher: Batcher
     optimizer: torch.optim.Optimizer
 
     def step(self, samples: NDArray[np.int64], candidates: NDArray[np.uint32]) -> int:
-        """Train on a batch, the making of it included; how many samples."""
+        """Make a batch and train on it; returns the number of samples."""
         questions = self.batcher.questions(samples, candidates=candidates)
         addressee = torch.from_numpy(self.batcher.answers(samples).addressee.astype(np.int64))
         inputs = self.model.inputs(questions)
@@ -51,7 +51,7 @@ class Path:
         return len(samples)
 
     def predict(self, samples: NDArray[np.int64]) -> int:
-        """Score a batch; how many samples."""
+        """Make a batch and score it; returns the number of samples."""
         self.model.eval()
         self.model.score_many(self.batcher.questions(samples))
         return len(samples)
@@ -68,7 +68,7 @@ def bench_training(
     batch: int = 128,
     rounds: int = 10,
 ) -> dict[str, Any]:
-    """Samples a second of each way; for SI-RNN, the fast one's share of the machine's matrix speed.
+    """Measure samples per second of both paths; for SI-RNN, also the fast one's share of peak matrix speed.
 
     Raises:
         ConfigError: Settings are wrong; all of them are named.
@@ -120,7 +120,7 @@ def bench_training(
 
 
 def _paths(corpus: Corpus, vectors: WordVectors, training: TrainingConfig) -> tuple[Path, Path]:
-    """The fast way and the plain one, with the same weights."""
+    """The fast and the plain path, with the same weights."""
     words = list(corpus.vocabulary.words)
     vocabulary = ModelVocabulary.of(vectors, words)
     ids = vocabulary.ids(words)
@@ -149,12 +149,12 @@ def _rates(
     dev: NDArray[np.int64],
     rounds: int,
 ) -> tuple[dict[str, float], list[Questions]]:
-    """Samples a second of both ways and of prediction, operations a second at the peak; some batches."""
+    """Samples per second of both paths and of prediction, peak operations per second; and some batches."""
     seconds = dict.fromkeys(("fast", "plain", "predict", "peak"), 0.0)
     done = dict.fromkeys(seconds, 0)
     questions = []
     square = torch.randn(_PEAK_SIZE, _PEAK_SIZE)
-    # A few batches of each in turn, so that whatever else the machine does slows all alike.
+    # A few batches of each in turn, so that other load on the machine slows all equally.
     for turn in range(rounds):
         for name, path, count in (("fast", fast, 8), ("plain", plain, 1)):
             chosen = [batches[(turn * 8 + i + 1) % len(batches)] for i in range(count)]
@@ -177,9 +177,9 @@ def _rates(
 
 
 def _operations(questions: Questions, dimensions: int, hidden: int) -> float:
-    """Floating-point operations that SI-RNN's encoders need for a batch, forward and back, products alone.
+    """Floating-point operations of SI-RNN's encoders for a batch, forward and backward, of products only.
 
-    A product forward costs two more backward, but for the word vectors, which are fixed: they cost one.
+    A product needs two more in the backward pass; with word vectors, which are fixed, only one.
     """
     square = hidden * hidden
     words, tokens = len(np.unique(questions.tokens)), len(questions.tokens)
@@ -191,9 +191,9 @@ def _operations(questions: Questions, dimensions: int, hidden: int) -> float:
     )
     forward = (
         tokens * 3 * square
-        + utterances * 11 * square  # their part in the three units
-        + steps * (5 + 3) * square  # the sender, and what observers see of them
-        + addressed * (4 + 9) * square  # whom the sender sees, and the addressee, who sees the sender twice
+        + utterances * 11 * square  # the utterances' part in the three units
+        + steps * (5 + 3) * square  # the sender's unit, and the sender's state in the observers' unit
+        + addressed * (4 + 9) * square  # the addressee in the sender's unit; its unit, with the sender twice
         + observers * 3 * square
     )
     return 2 * (3 * forward + 2 * words * dimensions * 3 * hidden)

@@ -1,1 +1,1 @@
-"""Crosstalk, the model that ships: who answers whom, and so who addresses whom, and what is said next."""
+"""Crosstalk, the bundled model: finds links between messages, their addressees, and the best next message."""

@@ -1,4 +1,4 @@
-"""The few operations by which the formulas of Crosstalk are written once, for NumPy and for torch."""
+"""The few array operations of Crosstalk's formulas, so that one code serves both NumPy and torch."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 Weights = Mapping[str, Any]
-"""By name: NumPy arrays to run, tensors of torch to train."""
+"""Weights by name: NumPy arrays for inference, torch tensors for training."""
 
 
 class Arrays(Protocol):
-    """What a library of arrays must do; everything else is operators."""
+    """The functions that an array library must provide; the rest are operators."""
 
     def relu(self, x: Any) -> Any:
-        """Negative numbers as 0; x may be overwritten."""
+        """Replace negative numbers by 0; x may be overwritten."""
 
     def tanh(self, x: Any) -> Any:
         """The hyperbolic tangent."""
 
     def join(self, parts: Sequence[Any]) -> Any:
-        """Side by side, along the last dimension."""
+        """Concatenate along the last dimension."""
 
     def norm(self, x: Any) -> Any:
-        """The length along the last dimension, which stays."""
+        """The Euclidean norm along the last dimension, which is kept with size 1."""
 
     def most(self, x: Any) -> Any:
-        """(R, D, H) -> (R, H) The largest."""
+        """(R, D, H) -> (R, H) The maximum along the second dimension."""
 
     def bags(self, vectors: Any, weights: Any, tokens: Any, offsets: Any) -> Any:
-        """(U, D) The weighed sum of each utterance's vectors."""
+        """(U, D) The weighted sum of each utterance's vectors."""
 
     def take(self, x: Any, places: Any) -> Any:
-        """The rows at some places."""
+        """The rows of x at the given indices."""
 
     def like(self, x: NDArray[Any], other: Any) -> Any:
-        """Numbers or flags as another's."""
+        """Convert numbers or flags to the type of another array."""
 
     def thin(self, x: Any) -> Any:
-        """In training, with some numbers left out; else as it is."""
+        """Apply dropout in training; otherwise return x unchanged."""
 
 
 class _NumPy:
-    """Runs a model."""
+    """The operations in NumPy, for inference."""
 
     def relu(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        # A row of zeros: with a single one, NumPy takes more than twice as long.
+        # Compare with a row of zeros: with a scalar zero, NumPy takes more than twice as long.
         return np.maximum(x, np.zeros(x.shape[-1], x.dtype), out=x)
 
     def tanh(self, x: NDArray[np.float32]) -> NDArray[np.float32]:

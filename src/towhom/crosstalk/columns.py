@@ -1,4 +1,4 @@
-"""Messages as columns: what a new message is compared with."""
+"""Messages as columns of numbers, with which new messages are compared."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from towhom.hearing.utterance import Utterance
 
 NOBODY = -1
 STRANGER = -2
-"""Somebody is called who is not known."""
+"""The message calls somebody who is unknown."""
 MENTIONS = 3
-"""People named in a text, besides who is called first, who count."""
+"""Maximum number of people per message that are stored as mentioned, besides the first one called."""
 
 Array = NDArray[np.float32]
 Whole = NDArray[np.int64]
@@ -23,19 +23,19 @@ Flags = NDArray[np.bool_]
 
 
 class Columns(NamedTuple):
-    """N messages, the earliest first. People are numbers that mean nothing elsewhere."""
+    """N messages, the earliest first. People are represented by numbers that are valid only here."""
 
     speaker: Whole
     named: Whole
-    """Who is called; `NOBODY`, `STRANGER`."""
+    """The person called; or `NOBODY`, `STRANGER`."""
     mentions: Whole
-    """(N, `MENTIONS`) Others who are named."""
+    """(N, `MENTIONS`) Other people who are named."""
     time: NDArray[np.float64]
-    """Seconds; NaN if it is not known."""
+    """Seconds; NaN if unknown."""
     own: Whole
-    """How many messages ago the speaker spoke, 0 if not within reach."""
+    """How many messages ago the speaker last spoke; 0 if that is out of reach."""
     called: Whole
-    """How many messages ago the speaker was called, 0 if not within reach."""
+    """How many messages ago the speaker was last called; 0 if that is out of reach."""
     asks: Flags
     command: Flags
     action: Flags
@@ -43,23 +43,23 @@ class Columns(NamedTuple):
     """(N, 4) See `Bearing`."""
     everybody: Flags
     gone: Flags
-    """Whether they were taken back, so that nothing answers them."""
+    """Whether the message was deleted, so that nothing can answer it."""
     length: Array
-    """Of the text, on a scale of logarithms."""
+    """Length of the text, on a logarithmic scale."""
     pieces: NDArray[np.uint32]
-    """(L,) Of all messages, one after the other."""
+    """(L,) The pieces of all messages, one message after the other."""
     weights: Array
-    """(L,) How much each tells."""
+    """(L,) How informative each piece is."""
     offsets: Whole
-    """(N + 1,) Where those of each begin."""
+    """(N + 1,) Where the pieces of each message begin."""
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of messages."""
         return len(self.speaker)
 
     def part(self, first: int) -> Columns:
-        """The messages from one on; from the end, if it is negative."""
+        """The messages from index `first` on; a negative index counts from the end."""
         first = first if first >= 0 else self.size + first
         start = self.offsets[first]
         return Columns(
@@ -70,7 +70,7 @@ class Columns(NamedTuple):
         )
 
     def at(self, places: Whole) -> Columns:
-        """Some messages, in any order."""
+        """The messages at the given indices, in any order."""
         lengths = np.diff(self.offsets)[places]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         pieces = np.repeat(self.offsets[places] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -88,11 +88,11 @@ OF_MESSAGES = tuple(name for name in Columns._fields if name not in ("pieces", "
 
 OF_TEXT = ("mentions", "asks", "command", "action", "bearing", "everybody", "length", "pieces", "weights",
            "offsets")  # fmt: skip
-"""Those that another text by the same speaker would change."""
+"""The columns that would differ if the same speaker sent another text."""
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
-    """Messages one after the other; people have the same numbers, or are never compared."""
+    """Concatenate messages. All parts must number people alike, unless they are never compared."""
     if len(parts) == 1:
         return parts[0]
     both = {
@@ -105,7 +105,7 @@ def joined(parts: Sequence[Columns]) -> Columns:
 
 
 class Numbers(dict[str, int]):
-    """People by number, in the order in which they came up."""
+    """The number of each person, in order of first appearance."""
 
     def __missing__(self, who: str) -> int:
         number = self[who] = len(self)
@@ -113,7 +113,7 @@ class Numbers(dict[str, int]):
 
 
 def columns_of(messages: Sequence[Utterance], numbers: Numbers) -> Columns:
-    """Columns of some messages; who is not among the numbers yet is added."""
+    """Columns of some messages; adds people who have no number yet."""
     named, mentions = [], []
     for message in messages:
         to = message.addressee

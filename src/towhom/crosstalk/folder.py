@@ -1,6 +1,6 @@
-"""Crosstalk on disk: a folder with the weights, the words, and what they are.
+"""Crosstalk on disk: a folder with the weights, the vocabulary and the configuration.
 
-`towhom.model_folder` lists its files. The vectors of words are stored in 8 bits, with a scale for each.
+`towhom.model_folder` lists its files. Word vectors are stored in 8 bits, with a scale for each.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ Array = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of a model.
+    """The sizes of a model's layers.
 
     Args:
-        dimensions: Of vectors of words.
-        state: Of what a message says.
-        tower: Of a message as an answer, or as what is answered.
-        says: Units for what matters of what a message says.
-        hidden: Units of the first layers.
-        second: Units of the second.
+        dimensions: Length of a word vector.
+        state: Length of the vector that encodes a message's text.
+        tower: Length of the vector of a message as an answer, or as a message to be answered.
+        says: Length of the summary of a message's text that the first look uses.
+        hidden: Units of the first hidden layers.
+        second: Units of the second hidden layers.
     """
 
     dimensions: int = 128
@@ -56,7 +56,7 @@ class Sizes:
     second: int = 48
 
     def shapes(self, vocabulary: int) -> dict[str, tuple[int, ...]]:
-        """The weights of a model with so many words."""
+        """Names and shapes of the weights, for a vocabulary of this size."""
         return {
             **words.shapes(vocabulary + 1, self.dimensions, self.state, self.tower),
             **network.shapes(self.state, self.says, self.hidden, self.second),
@@ -65,13 +65,13 @@ class Sizes:
 
 @dataclass(frozen=True)
 class SavedCrosstalk:
-    """All that a folder holds.
+    """The content of a model folder.
 
     Args:
-        sizes: Of the weights.
-        weights: By the names in `Sizes.shapes`.
+        sizes: Sizes of the weights.
+        weights: Arrays by the names in `Sizes.shapes`.
         vocabulary: The words, the most frequent first.
-        training: How it was trained and how good it is.
+        training: How the model was trained, and its scores.
     """
 
     sizes: Sizes
@@ -81,7 +81,7 @@ class SavedCrosstalk:
 
     @property
     def fingerprint(self) -> str:
-        """Tells models apart that could answer differently."""
+        """A hash that differs between models that could give different results."""
         digest = sha256(json.dumps([asdict(self.sizes), self.vocabulary]).encode())
         for name, array in sorted(self.weights.items()):
             digest.update(name.encode() + array.tobytes())
@@ -89,17 +89,17 @@ class SavedCrosstalk:
 
     @property
     def lexicon(self) -> Lexicon:
-        """What it makes of words."""
+        """The lexicon of this model's vocabulary."""
         return lexicon_of(self.vocabulary)
 
 
 def lexicon_of(vocabulary: tuple[str, ...]) -> Lexicon:
-    """What a model that knows some words makes of a text."""
+    """The lexicon of a model with this vocabulary."""
     return Lexicon(ModelVocabulary(vocabulary, np.zeros((len(vocabulary) + 1, 0), np.float32)), LIMIT)
 
 
 def write_crosstalk(folder: str | Path, saved: SavedCrosstalk, *, card: str) -> None:
-    """Write a model folder; an older one at this place is replaced when the new one is complete."""
+    """Write a model folder; an older one at the same path is replaced once the new one is complete."""
     arrays: dict[str, NDArray[Any]] = dict(saved.weights)
     arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.weights[_VECTORS])
     config = {"format": FORMAT, "version": VERSION, "sizes": asdict(saved.sizes)}
@@ -107,7 +107,7 @@ def write_crosstalk(folder: str | Path, saved: SavedCrosstalk, *, card: str) -> 
 
 
 def compacted(weights: dict[str, Array]) -> dict[str, Array]:
-    """Weights as they will be when they are read from a folder."""
+    """The weights as they will be after a round trip through a folder: with 8-bit word vectors."""
     return {**weights, _VECTORS: _restored(*_quantized(weights[_VECTORS]))}
 
 
@@ -115,7 +115,7 @@ def read_crosstalk(folder: str | Path) -> SavedCrosstalk:
     """Read a model folder.
 
     Raises:
-        ModelFormatError: It is none, it is of another version, or a part is missing or damaged.
+        ModelFormatError: It is not a model folder, has another version, or a part is missing or damaged.
     """
     folder = Path(folder)
     config = read_config(folder, FORMAT, VERSION, kind="Crosstalk")
@@ -134,12 +134,12 @@ def read_crosstalk(folder: str | Path) -> SavedCrosstalk:
 
 
 def holds_crosstalk(folder: str | Path) -> bool:
-    """Whether a folder looks like one of ours."""
+    """Whether a folder looks like a Crosstalk model."""
     return format_of(Path(folder)) == FORMAT
 
 
 def _quantized(matrix: Array) -> tuple[NDArray[np.int8], Array]:
-    """Rows in 8 bits, and what to multiply each with."""
+    """The matrix in 8 bits, and the scale of each row."""
     largest = np.abs(matrix).max(axis=1, initial=0.0)
     scales = (largest / 127).astype(np.float32)
     scales[scales == 0] = 1.0

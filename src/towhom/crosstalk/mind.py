@@ -1,6 +1,6 @@
-"""Crosstalk: for every message, which of those before it it answers, and whether it starts something.
+"""Crosstalk: for each message, how likely it answers each earlier one, or starts a thread.
 
-Everything else that anybody asks is a sum or a maximum over these probabilities.
+All other results are sums or maxima over these probabilities.
 """
 
 from __future__ import annotations
@@ -20,46 +20,46 @@ from towhom.hearing.states import text_of, whole_of
 from towhom.hearing.utterance import REACH, Utterance
 
 _quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
-"""Some libraries for matrices complain about numbers that they do not use."""
+"""Some matrix libraries warn about numbers that they do not use."""
 ROWS = 128
-"""Messages that are looked at in one pass, where there are many: more do not fit into caches."""
+"""Maximum number of messages of several rooms in one pass: more do not fit into the processor's caches."""
 _ROOMS = 64
-"""Rooms of one pass, for the same reason."""
+"""Maximum number of rooms in one pass, for the same reason."""
 _SOME = 16
-"""Messages that may be kept in memory for longer than they are needed."""
+"""Number of messages that may stay in memory longer than they are needed."""
 _PEOPLE = 500
-"""When more have come up than this, those who have left are forgotten."""
+"""When a room has seen more people than this, those who are out of reach are forgotten."""
 
 
 class Answerable(NamedTuple):
-    """What N messages say, as something that may be answered."""
+    """The texts of N messages, encoded as messages that may be answered."""
 
     heard: Array
     as_heard: Array
 
     def after(self, others: Answerable) -> Answerable:
-        """These, after others."""
+        """Append these messages to others."""
         return Answerable(*(np.concatenate(parts) for parts in zip(others, self, strict=True)))
 
     def part(self, first: int, last: int | None = None) -> Answerable:
-        """Some of them, one after the other."""
+        """The messages from `first` up to `last`."""
         return Answerable(*(part[first:last] for part in self))
 
     def put(self, places: Whole, others: Answerable) -> Answerable:
-        """These, but for others at some places."""
+        """Replace the messages at the given indices; returns a copy."""
         parts = [part.copy() for part in self]
         for part, other in zip(parts, others, strict=True):
             part[places] = other
         return Answerable(*parts)
 
     def last(self, count: int) -> Answerable:
-        """So many of them; copies if there are many others, since a view would keep those alive."""
+        """The last `count` messages; copied if many precede them, since a view would keep those in memory."""
         first = len(self.heard) - count
         return Answerable(*(part[first:] if first < _SOME else part[first:].copy() for part in self))
 
 
 class Texts(NamedTuple):
-    """What N messages say."""
+    """The encoded texts of N messages."""
 
     state: Array
     answers: Array
@@ -67,7 +67,7 @@ class Texts(NamedTuple):
     said: Answerable
 
     def after(self, others: Texts) -> Texts:
-        """These, after others."""
+        """Append these messages to others."""
         return Texts(
             np.concatenate([others.state, self.state]),
             np.concatenate([others.answers, self.answers]),
@@ -76,28 +76,28 @@ class Texts(NamedTuple):
         )
 
     def at(self, places: Whole) -> Texts:
-        """Some of them."""
+        """The messages at the given indices."""
         said = Answerable(*(part[places] for part in self.said))
         return Texts(self.state[places], self.answers[places], self.as_answer[places], said)
 
 
 class FirstLook(NamedTuple):
-    """What is made of R messages, each compared with those before it."""
+    """The first look at R messages, each compared with those before it."""
 
     seen: Signals
     fits: Array
-    """(R, `REACH`, `TOWERS`)"""
+    """(R, `REACH`, `TOWERS`) How well the texts of each pair fit together."""
     cells: Array
-    """(R, `REACH`, cells) All that is known of each two."""
+    """(R, `REACH`, cells) All features of each pair of messages."""
     energies: Array
-    """(R, `REACH` + 1) The last is of a start."""
+    """(R, `REACH` + 1) The last column is for starting a thread."""
 
 
 class Mind:
-    """What a model knows. It does not change, and can be shared by any number of threads.
+    """Computes with a model's weights. It is immutable, so any number of processor threads can share it.
 
     Args:
-        weights: By the names in `words.shapes` and `network.shapes`.
+        weights: Arrays by the names in `words.shapes` and `network.shapes`.
     """
 
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
@@ -105,13 +105,13 @@ class Mind:
 
     @_quiet
     def read(self, messages: Sequence[Utterance]) -> Texts:
-        """What messages say."""
+        """Encode the texts of messages."""
         tokens = [message.tokens for message in messages]
         offsets = np.cumsum([0, *map(len, tokens)])
         return self.texts(*words.encode(self._w, np.concatenate([np.empty(0, np.int32), *tokens]), offsets))
 
     def texts(self, state: Array, answers: Array, heard: Array) -> Texts:
-        """What messages say, given how they were encoded."""
+        """Complete the encoding of messages, given the output of `words.encode`."""
         as_answer, as_heard = network.says(self._w, state)
         return Texts(state, answers, as_answer, Answerable(heard, as_heard))
 
@@ -129,17 +129,17 @@ class Mind:
         weigh: bool = False,
         together: bool = False,
     ) -> FirstLook:
-        """What is seen of some messages.
+        """Compare some messages with those before them.
 
         Args:
             past: See `signals.compare`.
-            new: See there.
-            at: See there.
-            said: What the messages of the past say.
-            drafts: What the new ones say.
+            new: See `signals.compare`.
+            at: See `signals.compare`.
+            said: The encoded texts of the past messages.
+            drafts: The encoded texts of the new messages.
             reach: See `signals.compare`.
-            timed: See there.
-            weigh: Whether they are drafts, which are weighed against each other.
+            timed: See `signals.compare`.
+            weigh: Whether the messages are drafts, which are weighed against each other.
             together: See `signals.compare`.
         """
         seen = compare(past, new, at, reach=reach, timed=timed, together=together)
@@ -165,7 +165,7 @@ class Mind:
         reach: Whole | None = None,
         numbers: Whole | None = None,
     ) -> Array:
-        """(R, `REACH` + 1) Energies, knowing the conversations; minus infinity where it did not look."""
+        """(R, `REACH` + 1) Energies that take threads into account; minus infinity where it did not look."""
         found, cells, messages = seen_again(past, new, at, sights, first, reach=reach, numbers=numbers)
         likeliest, start = network.second_look(self._w, cells, messages, found.there.astype(np.float32))
         result = np.full(first.energies.shape, -np.inf, np.float32)
@@ -185,7 +185,7 @@ def seen_again(
     reach: Whole | None = None,
     numbers: Whole | None = None,
 ) -> tuple[Second, Array, Array]:
-    """What the second look sees; (R, K, cells and `STRUCTURE`), (R, `ALONE` and `ALONE_AFTER`) all of it."""
+    """The second look's input: alone, and with the first's, (R, K, cells + `STRUCTURE`), (R, all `ALONE`)."""
     seen, fits, cells, energies = first
     found = look_again(
         past, new, at, sights, energies[:, :REACH], softmax(energies), seen.pairs, fits,
@@ -207,12 +207,12 @@ def softmax(energies: Array) -> Array:
 
 
 def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
-    """(R, `REACH`, `TOWERS`) How well each message is answered; places may be one row for all."""
+    """(R, `REACH`, `TOWERS`) How well each message answers earlier ones; `places` may be one row for all."""
     if len(places) < len(answers):
         places = np.broadcast_to(places, (len(answers), places.shape[1]))
     found = np.empty((answers.shape[1], *places.shape), np.float32)
     latest = places[:, 0]
-    # Those that look at the same messages together; rooms are far apart.
+    # Rows that look at the same messages are taken together; rooms are far apart.
     ends = [*(np.flatnonzero(np.abs(np.diff(latest)) > REACH) + 1).tolist(), len(places)]
     for start, end in pairwise([0, *ends]):
         first = int(places[start:end].min(initial=len(heard)))
@@ -224,39 +224,39 @@ def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
 
 
 class Known(NamedTuple):
-    """What the platform says that a message answers."""
+    """The message that is answered according to the platform."""
 
     back: int
-    """How many messages before it that was."""
+    """How many messages ago it was sent."""
     thread: int
-    """Its conversation at first sight; it may be out of reach."""
+    """Its thread as of the first look; it may be out of reach."""
 
 
 class Heard(NamedTuple):
-    """What is made of R messages."""
+    """The links and threads of R messages."""
 
     likely: Array
-    """(R, `REACH` + 1) How likely each answers those before it, the latest first; last, none of them."""
+    """(R, `REACH` + 1) How likely each answers earlier messages, the latest first; last, none of them."""
     threads: list[int]
-    """Their conversations at first sight."""
+    """Their threads as of the first look."""
 
 
 class Question(NamedTuple):
-    """What is made of the next messages of a room?"""
+    """The next messages of a room, as input of `hear`."""
 
     room: Room
     new: Sequence[Utterance]
     known: Sequence[Known | None]
-    """Of each, what the platform says that it answers, if it does."""
+    """For each message, what it answers according to the platform; None if the platform does not say."""
 
 
 def hear(questions: Sequence[Question]) -> list[Heard]:
-    """Take the next messages of some rooms of one mind: as if room by room, only faster.
+    """Take the next messages of several rooms of one mind; the same as room by room, only faster.
 
-    Each message is compared with those before it in its room, as if later ones were not there.
+    Each message is compared with those before it in its room; later ones have no influence.
 
     Args:
-        questions: Of rooms that differ, at least one message each.
+        questions: One per room, with at least one message each.
     """
     passes: list[list[Question]] = []
     rows = ROWS
@@ -270,7 +270,7 @@ def hear(questions: Sequence[Question]) -> list[Heard]:
 
 
 def _hear(questions: Sequence[Question]) -> list[Heard]:
-    """Take the next messages of some rooms in one pass."""
+    """Take the next messages of several rooms in one pass."""
     rooms, news, known = zip(*questions, strict=True)
     counts = np.array([*map(len, news)])
     mind: Mind = rooms[0].mind
@@ -279,7 +279,7 @@ def _hear(questions: Sequence[Question]) -> list[Heard]:
     for room, new, end in zip(rooms, news, ends.tolist(), strict=True):
         room.append(new, drafts.said.part(end - len(new), end))
     sizes = np.array([len(room.messages) for room in rooms])
-    # One room after the other: none sees beyond its own first message.
+    # Rooms are concatenated; `reach` keeps each from seeing beyond its own first message.
     before = np.arange(ends[-1]) + np.repeat(sizes - ends, counts)
     at = before + np.repeat(np.cumsum(sizes) - sizes, counts)
     reach = np.minimum(before, REACH)
@@ -304,19 +304,19 @@ def _one_after_another(parts: Iterable[tuple[NDArray[Any], ...]]) -> Iterator[ND
 
 
 class Room:
-    """The last messages of one channel, as far as those to come are compared with them.
+    """The last messages of one channel, as many as coming messages are compared with.
 
     Args:
-        mind: What looks at them.
+        mind: The model.
     """
 
     def __init__(self, mind: Mind) -> None:
         self.mind = mind
         self.messages: list[Utterance] = []
         self.said = mind.read([]).said
-        """What they say."""
+        """Their encoded texts."""
         self.number = 0
-        """That of the next message."""
+        """The number of the next message."""
         self._numbers = Numbers()
         self.columns = columns_of([], self._numbers)
         self._parent: list[int] = []
@@ -324,13 +324,13 @@ class Room:
         self._answered: list[str | None] = []
 
     def hear(self, new: Sequence[Utterance], known: Sequence[Known | None] | None = None) -> Heard:
-        """Take the next messages; see `hear`, which does so for several rooms."""
+        """Take the next messages; `hear` does so for several rooms."""
         if not new:
             return Heard(np.empty((0, REACH + 1), np.float32), [])
         return hear([Question(self, new, known or [None] * len(new))])[0]
 
     def append(self, new: Sequence[Utterance], said: Answerable) -> None:
-        """Remember messages, given what they say."""
+        """Store messages and their encoded texts."""
         self.messages += new
         self.number += len(new)
         self.said = said.after(self.said)
@@ -341,11 +341,11 @@ class Room:
             self.columns = joined([self.columns, columns_of(new, self._numbers)])
 
     def decide(self, energies: Array, known: Sequence[Known | None]) -> list[int]:
-        """The conversations of the last messages at first sight, and of those before them if they go on.
+        """Store what the last messages answer as of the first look, and return their threads.
 
         Args:
-            energies: (R, `REACH` + 1) Of the first look.
-            known: (R,) What the platform says that they answer.
+            energies: (R, `REACH` + 1) Energies of the first look.
+            known: (R,) What they answer according to the platform.
         """
         first = len(self._thread)
         number = self.number - len(energies)
@@ -365,18 +365,18 @@ class Room:
 
     @property
     def sights(self) -> Sights:
-        """Where the messages belong, at first sight."""
+        """Which threads the messages belong to, as of the first look."""
         answered = [NOBODY if who is None else self._numbers.get(who, NOBODY) for who in self._answered]
         return Sights(np.array(self._parent), np.array(self._thread), np.array(answered))
 
     def forget(self) -> None:
-        """Forget what is out of reach of those to come."""
+        """Forget the messages that are out of reach of coming ones."""
         del self.messages[:-REACH], self._parent[:-REACH], self._thread[:-REACH], self._answered[:-REACH]
         self.said = self.said.last(len(self.messages))
         self.columns = self.columns.part(self.columns.size - len(self.messages))
 
     def imagine(self, message: Utterance, at: int | None = None) -> Array:
-        """(`REACH` + 1,) What a message would answer if it were said next, or at some place instead."""
+        """(`REACH` + 1,) What a message would answer if it were sent next, or at the given place."""
         if not self.messages:
             return np.append(np.zeros(REACH, np.float32), np.float32(1.0))
         place = np.array([len(self.messages) if at is None else at])
@@ -387,7 +387,7 @@ class Room:
         return result
 
     def weigh(self, drafts: Sequence[Utterance]) -> Array:
-        """(R, `REACH` + 1) Energies of drafts and what each would answer; P(r, j) is their softmax."""
+        """(R, `REACH` + 1) Energies of drafts with each message they may answer; P(r, j) is their softmax."""
         if not self.messages:
             return np.zeros((len(drafts), REACH + 1), np.float32)
         at = np.full(len(drafts), len(self.messages))
@@ -395,7 +395,7 @@ class Room:
         return self._first_look(drafts, at, weigh=True, together=together)[1].energies
 
     def refresh(self, changed: Sequence[Utterance]) -> None:
-        """Look again at messages that were changed or taken back, as far as they are remembered."""
+        """Read messages again that were edited or deleted, if they are still stored."""
         self._numbers = Numbers()
         self.columns = columns_of(self.messages, self._numbers)
         places = {id(message): place for place, message in enumerate(self.messages)}
@@ -404,17 +404,17 @@ class Room:
         self.said = self.said.put(which, self.mind.read(near).said)
 
     def state(self) -> dict[str, Any]:
-        """What is known besides the messages, as JSON can hold it."""
+        """The room's state except the messages, as values for JSON."""
         return {
             "number": self.number,
             "sights": list(zip(self._parent, self._thread, self._answered, strict=True)),
         }
 
     def resume(self, state: Mapping[str, Any], messages: Sequence[Utterance]) -> None:
-        """Go on where `state` was.
+        """Restore a room from the result of `state`.
 
         Raises:
-            LookupError, TypeError, ValueError: It was no such state, or that of other messages.
+            LookupError, TypeError, ValueError: The state is invalid, or belongs to other messages.
         """
         self.number = whole_of(state["number"])
         self.messages = list(messages)
@@ -431,7 +431,7 @@ class Room:
     def _first_look(
         self, new: Sequence[Utterance], at: Whole, *, weigh: bool = False, together: bool = False
     ) -> tuple[Columns, FirstLook]:
-        """What there is to see of messages that are not to be remembered; see `Mind.first_look`."""
+        """Take a first look at messages without storing them; see `Mind.first_look`."""
         columns, drafts = columns_of(new, self._numbers), self.mind.read(new)
         looked = self.mind.first_look(
             self.columns, columns, at, self.said, drafts, weigh=weigh, together=together

@@ -1,8 +1,8 @@
-"""How well a message answers each of those before it, or starts something: the energy, in two looks.
+"""The energies: how well a message answers each earlier one, or starts a thread; computed in two looks.
 
-The first look takes every message within reach for itself. The second takes the `LIKELIEST` of them, and
-knows in which conversations the first has put them. Both give logarithms: of P(j given r) where r is said,
-and of P(r, j) where r is one of several drafts.
+The first look judges every message within reach by itself. The second looks at the `LIKELIEST` of them, and
+knows the threads that result from the first. Energies are logarithms up to a constant: of P(j given r) if r
+was sent, and of P(r, j) if r is one of several drafts.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from towhom.crosstalk.words import TOWERS
 
 _SAME_SPEAKER = PAIRS.index("same speaker")
 _SUMMED = 0.1
-"""What sums over the messages of a room are multiplied with, to be of the order of 1."""
+"""Factor for sums over the messages of a room, to bring them to the order of 1."""
 
 
 def shapes(state: int, says: int, hidden: int, second: int) -> dict[str, tuple[int, ...]]:
-    """The weights that there are; `state` is what is known of what a message says."""
+    """Names and shapes of the weights; the arguments are those of `folder.Sizes`."""
     cells, alone = len(PAIRS) + 2 * TOWERS, len(ALONE)
     after, alone_after = cells + len(STRUCTURE), alone + len(ALONE_AFTER)
     return {
@@ -56,20 +56,20 @@ def shapes(state: int, says: int, hidden: int, second: int) -> dict[str, tuple[i
 
 
 def says(w: Weights, state: Any, xp: Arrays = NUMPY) -> tuple[Any, Any]:
-    """(U, S), (U, S) What matters of messages as answers, and as something that is answered."""
+    """(U, S), (U, S) Summaries of messages' texts, as answers and as messages to be answered."""
     both = xp.tanh(xp.thin(state) @ w["says.w"] + w["says.b"])
     half = both.shape[1] // 2
     return both[:, :half], both[:, half:]
 
 
 def cells_of(w: Weights, pairs: Any, fits: Any, xp: Arrays = NUMPY) -> Any:
-    """(R, D, cells) What is known of a message and each before it.
+    """(R, D, cells) All features of a message and each one before it.
 
     Args:
         w: The weights.
-        pairs: (R, D, `PAIRS`) What can be counted.
-        fits: (R, D, `TOWERS`) How well what they say goes together, 0 where there is no message.
-        xp: Whose arrays these are.
+        pairs: (R, D, `PAIRS`) The signals.
+        fits: (R, D, `TOWERS`) How well their texts fit together, 0 where there is no message.
+        xp: The library of these arrays.
     """
     fits = fits * w["fit"]
     own = pairs[..., _SAME_SPEAKER : _SAME_SPEAKER + 1]
@@ -78,14 +78,14 @@ def cells_of(w: Weights, pairs: Any, fits: Any, xp: Arrays = NUMPY) -> Any:
 
 
 class Energies(NamedTuple):
-    """What the first look makes of R messages."""
+    """The energies of R messages in the first look."""
 
     cells: Any
-    """(R, D) Of each message that may be answered."""
+    """(R, D) For each message that may be answered."""
     start: Any
-    """(R,) Of a start."""
+    """(R,) For starting a thread."""
     units: Any
-    """(R, D, second) What the energies of the cells are made of."""
+    """(R, D, second) The last hidden layer, from which the energies of the cells are computed."""
 
 
 def first_look(
@@ -97,16 +97,16 @@ def first_look(
     places: Any,
     xp: Arrays = NUMPY,
 ) -> Energies:
-    """What each message may answer.
+    """Compute the energies of each message's possible links, and of starting a thread.
 
     Args:
         w: The weights.
         cells: (R, D, cells) See `cells_of`.
         messages: (R, `ALONE`)
-        answer: (R, S) What matters of what the messages say, as answers.
-        heard: (N, S) What those before them say, as something that is answered.
-        places: (R, D) Which of them each cell is about; or one row, if it is the same for all messages.
-        xp: Whose arrays these are.
+        answer: (R, S) Summaries of the messages' texts, as answers.
+        heard: (N, S) Summaries of the earlier messages' texts, as messages to be answered.
+        places: (R, D) The earlier message of each cell; or one row, if it is the same for all messages.
+        xp: The library of these arrays.
     """
     rows, reach, width = cells.shape
     hidden = (cells.reshape(-1, width) @ w["first.cell.w"]).reshape(rows, reach, -1)
@@ -124,17 +124,17 @@ def first_look(
 def draft_energies(
     w: Weights, units: Any, there: Any, messages: Any, says: tuple[Any, Any], xp: Arrays = NUMPY
 ) -> Any:
-    """(R,) How well each message fits into the room, whatever it answers: where it is one of several drafts.
+    """(R,) How well each of several drafts fits into the room, whatever it answers.
 
-    That is for all messages of the room together to say.
+    This is judged from all messages of the room together.
 
     Args:
         w: The weights.
-        units: (R, D, second) Of the first look.
+        units: (R, D, second) See `Energies.units`.
         there: (R, D) 1 where there is such a message, else 0.
         messages: (R, `ALONE`)
-        says: (R, H), (R, S) What the messages say: all of it, and what matters of it as answers.
-        xp: Whose arrays these are.
+        says: (R, H), (R, S) The messages' texts: encoded in full, and summarized as answers.
+        xp: The library of these arrays.
     """
     state, answer = says
     units = units * there[..., None]
@@ -144,14 +144,14 @@ def draft_energies(
 
 
 def second_look(w: Weights, cells: Any, messages: Any, there: Any, xp: Arrays = NUMPY) -> tuple[Any, Any]:
-    """(R, K), (R,) Energies of the likeliest, and of a start.
+    """(R, K), (R,) Energies of the likeliest links, and of starting a thread.
 
     Args:
         w: The weights.
         cells: (R, K, cells and `STRUCTURE`)
         messages: (R, `ALONE` and `ALONE_AFTER`)
         there: (R, K) 1 where there is such a message, else 0.
-        xp: Whose arrays these are.
+        xp: The library of these arrays.
     """
     rows, likeliest, width = cells.shape
     hidden = (cells.reshape(-1, width) @ w["second.cell.w"]).reshape(rows, likeliest, -1)

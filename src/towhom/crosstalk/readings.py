@@ -1,8 +1,9 @@
-"""Who a message is for and what it answers, read off the same probabilities, so that the two agree.
+"""The addressee and the link of a message, both derived from the same probabilities, so that they agree.
 
-A message is for who said what it answers; where its speaker goes on with an own line, for whom that line was.
-First the likeliest addressee is found, over all that they said; then, of what leads to them, the likeliest
-message. Who calls somebody may also take up what another said to them, as bots do on command.
+A message is for the speaker of the message it answers; if its speaker continues an own message, it is for the
+addressee of that one. First the likeliest addressee is found, summed over all their messages; then the
+likeliest of the messages that lead to them. A message that calls somebody may also answer what another said
+to them, as bots do on command.
 """
 
 from __future__ import annotations
@@ -17,34 +18,34 @@ from towhom.hearing.calls import Call
 from towhom.hearing.utterance import REACH, Utterance
 
 _LEAST = 1e-4
-"""Cells less likely than this change nothing."""
+"""Links less likely than this are ignored."""
 
 
 class Lead(NamedTuple):
-    """A message that may be answered; the last of all is a start."""
+    """A message that may be answered; the last lead stands for starting a thread."""
 
     back: int
-    """How many messages before; 0 for a start."""
+    """How many messages ago; 0 for a start."""
     who: str | None
-    """To whom it leads: who said it, or whom an own line was for."""
+    """The addressee it leads to: its speaker, or the addressee of an own message."""
     calls: tuple[Call, ...]
-    """Who is named in it."""
+    """The calls in it."""
     likely: float
 
 
 class Reading(NamedTuple):
-    """What is made of one message."""
+    """The possible addressees and links of one message."""
 
     people: dict[str | None, float]
-    """How likely it is for whom; None is nobody in particular."""
+    """Probability of each addressee; None is nobody in particular."""
     leads: list[Lead]
 
     def best_link(self, addressee: str | None, *, called: bool = False) -> tuple[int, float]:
-        """How far back, and how likely, is the likeliest message that leads to somebody; a start if none.
+        """The likeliest message that leads to a person, as distance and probability; a start if none does.
 
         Args:
-            addressee: Whom the message is for.
-            called: Whether it calls them. Then it may also take up what another said to them.
+            addressee: The person the message is for.
+            called: Whether it calls them. Then it may also answer what another said to them.
         """
         found = [
             (lead.likely, lead.back)
@@ -56,25 +57,25 @@ class Reading(NamedTuple):
 
 
 class Earlier(Protocol):
-    """A message before it, and who it was for."""
+    """An earlier message and its addressee."""
 
     @property
     def utterance(self) -> Utterance:
-        """As it was heard."""
+        """The analysed message."""
 
     @property
     def addressee(self) -> str | None:
-        """None is nobody in particular."""
+        """The addressee; None is nobody in particular."""
 
 
 def read(likely: Array, speaker: str, before: Sequence[Earlier], *, few: bool = False) -> Reading:
-    """What is made of one message.
+    """Find the possible addressees and links of one message.
 
     Args:
         likely: (`REACH` + 1,) How likely each message before it is answered, the latest first; last, none.
-        speaker: Who says it.
-        before: Those before it, the latest last.
-        few: Whether there are few people: an own line for nobody then leads to who has spoken since.
+        speaker: The message's speaker.
+        before: The messages before it, the latest last.
+        few: Whether there are few people: an own message for nobody then leads to who has spoken since.
     """
     other = _last_other(speaker, before) if few else 0
     start = float(likely[REACH])
@@ -94,7 +95,7 @@ def read(likely: Array, speaker: str, before: Sequence[Earlier], *, few: bool = 
 
 
 def _last_other(speaker: str, before: Sequence[Earlier]) -> int:
-    """How many messages ago somebody else spoke, 0 if nobody did."""
+    """How many messages ago somebody else last spoke; 0 if nobody did."""
     for back in range(1, len(before) + 1):
         said = before[-back].utterance
         if said.speaker != speaker and not said.gone:
@@ -103,5 +104,5 @@ def _last_other(speaker: str, before: Sequence[Earlier]) -> int:
 
 
 def likeliest(people: Mapping[str | None, float]) -> str | None:
-    """Whom it is most likely for."""
+    """The likeliest addressee."""
     return max(people, key=lambda who: people[who])

@@ -1,8 +1,8 @@
-"""A message compared with each of those before it, many messages at once.
+"""Signals: compares messages with each of those before them, many messages at once.
 
 Row r of every array is a message, column d the message d + 1 places before it. Nothing is learned here, so
-training and running share it. Whatever a row sees was said before it: a channel gives the same numbers
-message by message as all at once, and a draft has those that it would have if it were said.
+training and inference share this code. A row depends only on earlier messages: a channel gives the same
+numbers message by message as all at once, and a draft gets the numbers that it would get if it were sent.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from towhom.crosstalk.columns import NOBODY, Array, Columns, Flags, Whole
 from towhom.hearing.utterance import REACH
 
 _MOST = 1 << 24
-"""More messages than are compared at a time."""
+"""An upper bound on the number of messages that are compared at a time."""
 NEVER = 1 << 40
-"""The place of what does not come up again."""
+"""The place of a key that does not occur again."""
 _OWN = 3
-"""How many of the speaker's own messages are looked at."""
+"""Number of the speaker's own earlier messages that are looked at."""
 _PACES = (10, 50)
-"""The time that the last so many messages took says how busy the channel is."""
+"""Numbers of messages; the time that so many took says how busy the channel is."""
 _HABITS = 50
-"""Messages by which the habits of a room are judged."""
+"""Number of messages by which the habits of a room are judged."""
 _FADING = 30.0
-"""Who called whom counts less and less, by so many messages."""
+"""The weight of earlier calls decays exponentially over this many messages."""
 _WORDS_FADING = 40.0
 
 WHO = ("same speaker", "names its speaker", "names another", "mentions its speaker", "is named by it",
@@ -48,9 +48,9 @@ PEOPLE = ("speakers since", "the last of another", "messages of others since",
 WORDS = ("common weight", "cosine of pieces", "rarest common piece", "common pieces",
          "cosine with its speaker", "rarest piece in common with its speaker")  # fmt: skip
 PAIRS = (*WHO, *TURNS, *IT, *PLACE, *TIME, *PEOPLE, *WORDS)
-"""What the last dimension of `Signals.pairs` is."""
+"""Names along the last dimension of `Signals.pairs`."""
 OF_TEXT = (PAIRS.index("mentions its speaker"), *range(PAIRS.index(WORDS[0]), len(PAIRS)))
-"""Those that another text by the same speaker would change."""
+"""The signals that would differ if the same speaker sent another text."""
 
 MESSAGE = ("asks", "command", "action", "length", "names somebody", "names a stranger", "mentions somebody",
            "first within reach", "since the speaker spoke", "since the speaker was named",
@@ -61,10 +61,10 @@ HABITS = ("messages that name somebody", "who is named spoke last", "speakers of
           "messages that go on", "messages that ask", "length of messages", "pace over long",
           "messages there are")  # fmt: skip
 ALONE = (*MESSAGE, *HABITS)
-"""What the last dimension of `Signals.messages` is: of a message, and of its room."""
+"""Names along the last dimension of `Signals.messages`: of a message, and of its room."""
 
 STEPS = np.arange(1, REACH + 1)
-"""How far back the columns are."""
+"""How far back each column is."""
 _DISTANCES = np.stack([np.log(STEPS) / 4, *(np.equal(STEPS, n) for n in (1, 2, 3))]).astype(np.float32)
 _SINCE = (np.log1p(np.arange(REACH + 1)) / 5).astype(np.float32)
 _NEARNESS = np.exp(-STEPS / _FADING)
@@ -72,50 +72,50 @@ _WORDS_NEARNESS = np.exp(-STEPS / _WORDS_FADING).astype(np.float32)
 
 
 class Signals(NamedTuple):
-    """Of R messages."""
+    """The signals of R messages."""
 
     pairs: Array
-    """(R, `REACH`, `PAIRS`) Of a message and each before it."""
+    """(R, `REACH`, `PAIRS`) Signals of a message and each one before it."""
     messages: Array
-    """(R, `ALONE`) Of a message alone."""
+    """(R, `ALONE`) Signals of a message alone."""
     there: Flags
     """(R, `REACH`) Whether there is such a message."""
 
 
 class _Sight(NamedTuple):
-    """What the groups of signals look at: R rows and the messages before them."""
+    """The input of all groups of signals: R rows and the messages before them."""
 
     past: Columns
     new: Columns
     at: Whole
-    """(R,) Where the rows are, or would be."""
+    """(R,) Places of the rows, or the places that drafts would have."""
     reach: Whole
-    """(R,) How far back each sees."""
+    """(R,) How far back each row sees."""
     me: Whole
-    """(R, 1) Who says the rows, and"""
+    """(R, 1) The speaker of each row."""
     time: NDArray[np.float64]
-    """(R,) when; NaN if it is not known."""
+    """(R,) The time of each row; NaN if unknown."""
     j: Whole
-    """(R, `REACH`) Places of the messages before."""
+    """(R, `REACH`) Places of the messages before each row."""
     there: Flags
     speaker: Whole
-    """(R, `REACH`) Who said them, and"""
+    """(R, `REACH`) Their speakers."""
     named: Whole
-    """(R, `REACH`) whom they call."""
+    """(R, `REACH`) The people they call."""
     next: Whole
-    """(N,) Where the speaker of each message of the past speaks again."""
+    """(N,) Where the speaker of each past message speaks next."""
     later: Whole
-    """(R, `REACH`) The same, of those before the rows."""
+    """(R, `REACH`) The same for the messages before each row."""
     own: Whole
-    """(`_OWN`, R) Where the speaker's own earlier messages are, the latest first; -1 if not within reach."""
+    """(`_OWN`, R) Places of the speaker's own earlier messages, the latest first; -1 if out of reach."""
     call: Whole
-    """(R,) Where the speaker was last called; -1 if not within reach."""
+    """(R,) Where the speaker was last called; -1 if out of reach."""
     group: Whole
     """(R, `REACH`) A number for each speaker in each row."""
     groups: int
 
     def of_drafts(self, new: Columns) -> _Sight:
-        """The same of several messages, of which one would be said where the only row is."""
+        """The same for several drafts, all at the place of the only row."""
         count, most = new.size, self.groups
         shared: dict[str, Any] = {
             name: np.broadcast_to(getattr(self, name), (count, *getattr(self, name).shape[1:]))
@@ -135,25 +135,25 @@ def compare(
     timed: Flags | None = None,
     together: bool = False,
 ) -> Signals:
-    """The signals of some messages.
+    """Compute the signals of some messages.
 
     Args:
-        past: What was said, at least `REACH` messages before each of the new, if there are so many. The new
+        past: The earlier messages: at least `REACH` before each new one, if there are so many. The new
             ones may be among them: each sees only those before it.
-        new: The messages. Their people have the same numbers.
-        at: (R,) Their places among those of the past.
+        new: The messages. People must have the same numbers as in `past`.
+        at: (R,) Their places among the past messages.
         reach: (R,) How far back each sees; `REACH` by default.
-        timed: (R,) Whose times are known; all, by default.
-        together: Whether they are drafts for one place, by one speaker: they differ in what they say alone.
+        timed: (R,) Whether the time of each is known; all are by default.
+        together: Whether they are drafts for one place, by one speaker, so that only their texts differ.
     """
-    past = past if past.size else new  # of which nothing is before the first
+    past = past if past.size else new  # nothing precedes its first message
     reach = np.full(len(at), REACH) if reach is None else reach
     time = new.time if timed is None else np.where(timed, new.time, np.nan)
     rows = slice(1) if together else slice(None)
     shared = _look(past, new, at[rows], reach[rows], time[rows])
     see = shared.of_drafts(new) if together else shared
     pairs = np.empty((len(PAIRS), *see.j.shape), np.float32)
-    # Signal by signal in memory, as they are made; matrices are multiplied either way.
+    # Stored signal by signal, in the order of computation; matrix products take either layout.
     made = (
         (see, _who), (shared, _turns), (shared, _it), (shared, _place), (shared, _gaps), (shared, _people),
         (see, _words),
@@ -169,13 +169,13 @@ def compare(
 
 
 def places_before(at: Whole) -> tuple[Whole, Flags]:
-    """(R, `REACH`) Where the messages before some places are, and whether there is one."""
+    """(R, `REACH`) Places of the messages before the given places, and whether there is such a message."""
     places = at[:, None] - STEPS
     return np.maximum(places, 0), places >= 0
 
 
 def _look(past: Columns, new: Columns, at: Whole, reach: Whole, time: NDArray[np.float64]) -> _Sight:
-    """What is looked at by the first of some messages, as many as there are places."""
+    """Prepare the input for the first `len(at)` of the new messages."""
     me, called = new.speaker[: len(at)], new.called[: len(at)]
     j, there = places_before(at)
     there &= reach[:, None] >= STEPS
@@ -199,7 +199,7 @@ def _look(past: Columns, new: Columns, at: Whole, reach: Whole, time: NDArray[np
 
 
 def next_of(keys: Whole) -> Whole:
-    """(N,) Where each key comes up again."""
+    """(N,) Where each key occurs next."""
     order = np.argsort(keys, kind="stable")
     inorder = keys[order]
     same = inorder[1:] == inorder[:-1]
@@ -209,17 +209,17 @@ def next_of(keys: Whole) -> Whole:
 
 
 def next_but_one(following: Whole, later: Whole) -> Whole:
-    """Where comes up again what comes up at some places.
+    """Where the keys at some places occur next.
 
     Args:
         following: (N,) See `next_of`.
-        later: Some of them.
+        later: Some values of `following`.
     """
     return np.where(later < NEVER, following[np.minimum(later, len(following) - 1)], NEVER)
 
 
 def _next_call(see: _Sight) -> Whole:
-    """(R, `REACH`) Where each message's speaker is named next."""
+    """(R, `REACH`) Where the speaker of each message is next called."""
     named = see.past.named
     calls = np.append(named * _MOST + np.arange(len(named)), NEVER)
     calls.sort()
@@ -229,7 +229,7 @@ def _next_call(see: _Sight) -> Whole:
 
 
 def _named_in(mentions: Whole, who: Whole) -> Flags:
-    """Whether somebody is among those mentioned, one column after the other."""
+    """Whether a person is among those mentioned; checked column by column."""
     found: Flags = mentions[..., 0] == who
     for column in range(1, mentions.shape[-1]):
         found |= mentions[..., column] == who
@@ -311,12 +311,12 @@ def _people(see: _Sight) -> list[NDArray[np.generic]]:
 
 
 def _by_group(see: _Sight, keys: Whole, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(R, `REACH`) Values summed by their keys, for the speaker of each message."""
+    """(R, `REACH`) The sum of the values with each key, looked up for the speaker of each message."""
     return _summed(keys.ravel(), values.ravel(), see.groups)[see.group]
 
 
 def _words(see: _Sight) -> list[NDArray[np.generic]]:
-    """What a message has in common with each before it: weight, cosine, rarest piece, how many."""
+    """Pieces in common with each earlier message: their weight, cosine, the rarest, and their number."""
     past, new, rows = see.past, see.new, len(see.at)
     row, weight, places = _same_pieces(see)
     size = rows * REACH
@@ -342,12 +342,12 @@ def _totals(columns: Columns) -> NDArray[np.float64]:
 
 
 def _summed(keys: Whole, values: NDArray[np.floating[Any]], size: int) -> NDArray[np.float64]:
-    """(size,) Values summed by their keys."""
+    """(size,) The sum of the values with each key."""
     return np.bincount(keys, values, size).astype(np.float64, copy=False)
 
 
 def _same_pieces(see: _Sight) -> tuple[Whole, Array, Whole]:
-    """Of each piece that a row has in common with a message before it: row, weight, distance less one."""
+    """For each piece that a row shares with an earlier message: row, weight, and distance minus one."""
     past, new = see.past, see.new
     owner = np.repeat(np.arange(past.size), np.diff(past.offsets))
     keys = np.sort((past.pieces.astype(np.int64) << 24) | owner)
@@ -375,7 +375,7 @@ def _alone(see: _Sight) -> list[NDArray[np.generic]]:
     known = own >= 0
     since_call = np.where(call >= 0, at - call, 4 * REACH)
     since_own = np.where(known, at - own, 2 * REACH)
-    # What is not known is no time at all.
+    # An unknown gap counts as 0.
     gap = np.fmax(
         np.where(known, (see.time - past.time[own]) / 60, np.where(np.isnan(see.time), 0, 600.0)), 0.0
     )
@@ -391,14 +391,14 @@ def _alone(see: _Sight) -> list[NDArray[np.generic]]:
 
 
 def _pace(see: _Sight, messages: int) -> NDArray[np.float64]:
-    """(R,) Minutes that the last so many messages took; NaN if that is not known."""
+    """(R,) Minutes that this many last messages took; NaN if unknown."""
     first = np.maximum(see.at - messages, 0)
     known = (see.at >= messages) & (see.reach >= messages)
     return np.where(known, np.maximum(see.time - see.past.time[first], 0.0) / 60, np.nan)
 
 
 def _habits(see: _Sight) -> list[NDArray[np.generic]]:
-    """What people do in this room: how often they name somebody, how many there are, how busy it is."""
+    """The habits of a room: how often people name somebody, how many there are, how busy it is, and so on."""
     past, there, named = see.past, see.there, see.named
     late, near = there[:, :_HABITS], see.j[:, :_HABITS]
     count = np.maximum(late.sum(axis=1), 1)

@@ -1,4 +1,4 @@
-"""What is known of the conversations that messages are in, once each was looked at for itself.
+"""Signals from the threads that messages belong to, known once each message was looked at by itself.
 
 Only the `LIKELIEST` messages that may be answered are looked at again. Row r is a message, column k one of
 those.
@@ -17,9 +17,9 @@ from towhom.hearing.utterance import REACH
 
 LIKELIEST = 20
 _OLD = 1000
-"""Messages after which it does not matter when a conversation began."""
+"""Number of messages after which it no longer matters when a thread began."""
 _ANSWER, _TOPIC = 0, 2
-"""Which towers say how well it answers, and how well it goes with the topic."""
+"""The towers for how well a message answers another, and how well it fits the topic."""
 _CLOSENESS = (REACH + 1 - STEPS).astype(np.float32)
 _COSINE, _RAREST = PAIRS.index("cosine of pieces"), PAIRS.index("rarest common piece")
 
@@ -36,27 +36,27 @@ ALONE_AFTER = ("start likely", "most likely")
 
 
 class Sights(NamedTuple):
-    """Where N messages belong, at first sight."""
+    """The links and threads of N messages, as of the first look."""
 
     parent: Whole
-    """How many messages ago what each answers was said; 0 if it starts a conversation."""
+    """How many messages ago the message that each answers was sent; 0 if it starts a thread."""
     thread: Whole
-    """The number of its conversation: that of the message that started it."""
+    """The number of its thread: that of the message that started it."""
     answered: Whole
-    """Who said what it answers; negative if nobody."""
+    """The speaker of the message it answers; negative if there is none."""
 
 
 def parents(energies: Array) -> Whole:
-    """(R,) How many messages ago what is likeliest answered was said; 0 for a start."""
+    """(R,) How many messages ago the one likeliest answered was sent; 0 for a start."""
     result: Whole = (energies.argmax(axis=1) + 1) % (REACH + 1)
     return result
 
 
 class Second(NamedTuple):
-    """What the second look sees of R messages besides."""
+    """The additional input of the second look at R messages."""
 
     likeliest: Whole
-    """(R, K) Which are looked at, by their columns in the first look, the latest first."""
+    """(R, K) The messages that are looked at, by their columns in the first look, the latest first."""
     there: Flags
     """(R, K)"""
     pairs: Array
@@ -78,19 +78,19 @@ def look_again(
     reach: Whole | None = None,
     numbers: Whole | None = None,
 ) -> Second:
-    """What is known of the likeliest messages.
+    """Compute the signals of the likeliest links from threads.
 
     Args:
         past: See `signals.compare`.
-        new: See there.
-        at: See there.
-        sights: Of all messages of the past.
-        energies: (R, `REACH`) Of the first look, minus infinity where there is no message.
+        new: See `signals.compare`.
+        at: See `signals.compare`.
+        sights: Links and threads of all past messages.
+        energies: (R, `REACH`) Energies of the first look, minus infinity where there is no message.
         likely: (R, `REACH` + 1) Probabilities of the first look; the last is that of a start.
-        pairs: (R, `REACH`, `PAIRS`) What the first look saw.
-        fits: (R, `REACH`, `TOWERS`) How well it goes with each, by what they say.
+        pairs: (R, `REACH`, `PAIRS`) The signals of the first look.
+        fits: (R, `REACH`, `TOWERS`) How well the texts of the two messages fit together.
         reach: (R,) See `signals.compare`.
-        numbers: (R,) Those of the messages, as `Sights.thread` has them; their places by default.
+        numbers: (R,) The numbers of the messages, as in `Sights.thread`; their places by default.
     """
     reach = np.full(len(at), REACH) if reach is None else reach
     numbers = at if numbers is None else numbers
@@ -108,7 +108,7 @@ def look_again(
     by_speaker = next_of(thread * (int(speaker.max(initial=0)) + 1) + speaker)
     child = np.full(count, NEVER)
     with_parent = np.flatnonzero((parent > 0) & (parent <= everybody))[::-1]
-    child[with_parent - parent[with_parent]] = with_parent  # the earliest stays, since it is written last
+    child[with_parent - parent[with_parent]] = with_parent  # the earliest is kept, since it is written last
     its, its_thread, its_parent, its_answered = speaker[j], thread[j], parent[j], answered[j]
     next_of_it = later[j]
     own = np.where(new.own > 0, at - new.own, -1)
@@ -118,12 +118,12 @@ def look_again(
     window, within = places_before(at)
     within &= reach[:, None] >= STEPS
     seen = np.where(within, thread[window], -1)
-    # (R, K, REACH) 1 for messages of the same conversation, and for those of the same speaker.
+    # (R, K, REACH) 1 for messages of the same thread, and for those of the same speaker.
     of_it = (its_thread[:, :, None] == seen[:, None]).astype(np.float32)
     who = np.where(within, speaker[window], -1)
     by_it = (its[:, :, None] == who[:, None]).astype(np.float32)
     answer, topic = fits[..., _ANSWER], fits[..., _TOPIC]
-    back = columns + its_parent  # to what each answers
+    back = columns + its_parent  # the column of the message that each answers
     sums = of_it @ np.stack(
         [
             likely[:, :REACH],
@@ -175,7 +175,7 @@ def look_again(
 
 
 def _largest(of_it: Array, values: Array) -> Array:
-    """(R, K) The largest value of the same conversation; 0 for all others."""
+    """(R, K) The largest value among messages of the same group; others count as 0."""
     result: Array = (of_it * values[:, None]).max(axis=2)
     return result
 

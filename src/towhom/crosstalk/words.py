@@ -1,9 +1,10 @@
-"""What a message says, as numbers: how well it would answer another, and how well it is answered.
+"""Encodes the texts of messages as vectors, both as answers and as messages to be answered.
 
-A message is the sum of its words' vectors, rare words counting more, beside its first two words and its last,
-which tell a question from an answer. `TOWERS` pairs of projections make of it an answer and something that is
-answered: their product says how well the two go together. Each pair has learned one thing: how an answer
-goes with what it answers, how a speaker goes on, and what a room talks about.
+A message is encoded as the sum of its word vectors, in which rare words count more, joined with its first two
+words and its last, which tell a question from an answer. `TOWERS` pairs of projections turn this into a
+vector as an answer and one as a message to be answered; their product says how well two messages fit
+together. Each pair has learned one thing: how an answer fits what it answers, how a speaker continues, and
+the room's topic.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from towhom.crosstalk.columns import Whole
 
 TOWERS = 3
 LIMIT = 24
-"""Words of a message that are read."""
+"""Maximum number of words of a message that are read."""
 LENGTH, LEAST = 3.0, 0.3
-"""Sums of vectors have about this length; those that are hardly there, less."""
+"""Sums of vectors are scaled to about length `LENGTH`; sums shorter than about `LEAST` stay shorter."""
 
 
 class Encoded(NamedTuple):
-    """U messages."""
+    """The encoded texts of U messages."""
 
     state: Any
-    """(U, H) What they say."""
+    """(U, H) The text."""
     answers: Any
-    """(U, `TOWERS`, D) As answers, and"""
+    """(U, `TOWERS`, D) The message as an answer."""
     heard: Any
-    """(U, `TOWERS`, D) as something that is answered."""
+    """(U, `TOWERS`, D) The message as one to be answered."""
 
 
 def shapes(words: int, dimensions: int, state: int, tower: int) -> dict[str, tuple[int, ...]]:
-    """The weights that there are."""
+    """Names and shapes of the weights."""
     return {
         "words.vectors": (words, dimensions),
         "words.weight": (words,),
@@ -52,13 +53,13 @@ def shapes(words: int, dimensions: int, state: int, tower: int) -> dict[str, tup
 
 
 def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = NUMPY) -> Encoded:
-    """Messages, given their words; those of which no word is known say the same, however long they are.
+    """Encode messages, given their words. All messages without any known word are encoded alike.
 
     Args:
         w: The weights.
-        tokens: (N,) Words of all messages, one after the other; 0 is one that is not known.
-        offsets: (U + 1,) Where those of each begin.
-        xp: Whose arrays the weights are.
+        tokens: (N,) Words of all messages, one message after the other; 0 is an unknown word.
+        offsets: (U + 1,) Where the words of each message begin.
+        xp: The library of the weights' arrays.
     """
     tokens, offsets = _cut_short(tokens, offsets)
     vectors = w["words.vectors"]
@@ -78,7 +79,7 @@ def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = N
 
 
 def _cut_short(tokens: NDArray[np.int32], offsets: Whole) -> tuple[NDArray[np.int32], Whole]:
-    """The same, with but one word for a message of which none is known."""
+    """Reduce each message without any known word to its first word."""
     known = np.diff(np.concatenate([[0], np.cumsum(tokens > 0)])[offsets]) > 0
     if known.all():
         return tokens, offsets

@@ -1,1 +1,1 @@
-"""How good a system is: one evaluator for all of them."""
+"""Measures how good systems are, with one evaluator for all of them."""

@@ -1,4 +1,4 @@
-"""How well addressees are found in a chat as it runs, measured by reply links that people have drawn."""
+"""Measures how well addressees are found in a running chat, against reply links annotated by people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass
 class Outcome:
-    """What was answered about one annotated message."""
+    """The result for one annotated message."""
 
     document: int
     line: int
@@ -27,25 +27,25 @@ class Outcome:
     """Whether the message names its addressee."""
     truth: frozenset[str | None]
     ranked: tuple[Addressee, ...]
-    """The likeliest first."""
+    """The possible addressees, the likeliest first."""
 
     @property
     def probability(self) -> float:
-        """How sure the first is."""
+        """The probability of the first addressee."""
         return self.ranked[0].probability
 
     @property
     def right(self) -> bool:
-        """Whether the first is one of those meant."""
+        """Whether the first addressee is one of the true ones."""
         return self.ranked[0].name in self.truth
 
 
 Follow = Callable[[], Callable[[Message], tuple[Addressee, ...]]]
-"""Starts a channel; what it returns takes the next message and says whom it may be for."""
+"""Starts a channel; returns a function from the next message to its possible addressees."""
 
 
 def follow_model(model: Model) -> Follow:
-    """A model's sessions."""
+    """Follow channels with sessions of a model."""
 
     def start() -> Callable[[Message], tuple[Addressee, ...]]:
         session = model.session()
@@ -56,12 +56,12 @@ def follow_model(model: Model) -> Follow:
 
 @dataclass
 class _Baseline:
-    """What can be said without a model. A name in front is believed by all of them."""
+    """A rule without a model. All baselines take a name in front as the addressee."""
 
     choose: Callable[[_Baseline, str], str | None]
     spoken: list[str] = field(default_factory=list)
     addressed: dict[str, str] = field(default_factory=dict)
-    """By name, who addressed them last."""
+    """By name, the last person who addressed them."""
 
     def __call__(self, message: Message) -> tuple[Addressee, ...]:
         chosen = message.addressee or self.choose(self, message.speaker)
@@ -71,7 +71,7 @@ class _Baseline:
         return (Addressee(chosen, 1.0),)
 
     def previous(self, me: str) -> str | None:
-        """Who spoke last, other than oneself."""
+        """The last speaker other than `me`."""
         return next((name for name in reversed(self.spoken) if name != me), None)
 
 
@@ -83,7 +83,7 @@ BASELINES: dict[str, Callable[[_Baseline, str], str | None]] = {
 
 
 def follow_baseline(name: str) -> Follow:
-    """A baseline by name."""
+    """Follow channels with a baseline, given its name."""
     return lambda: _Baseline(BASELINES[name])
 
 
@@ -95,13 +95,13 @@ def follow_logs(
     warm_up: int = WARM_UP,
     progress: Callable[[str], None] = lambda name: None,
 ) -> list[Outcome]:
-    """What is answered about every annotated message, each channel from its own start.
+    """Collect the results for all annotated messages; each log is a new channel.
 
     Args:
-        follow: What is measured.
+        follow: The system to measure.
         logs: The chats.
-        resolved: Whether names in front are given as addressees; a session finds them itself.
-        warm_up: How many lines before the first annotated one are shown as well.
+        resolved: Whether names in front are passed as addressees; a session finds them itself.
+        warm_up: Number of lines before the first annotated one that are shown as well.
         progress: Called with the name of each log when it is done.
     """
     outcomes = []
@@ -153,7 +153,7 @@ def _interval(outcomes: list[Outcome]) -> list[float]:
 
 
 def _curve(outcomes: list[Outcome]) -> list[dict[str, float]]:
-    """Precision and recall of "is this for me?", asked on behalf of everybody who is there."""
+    """Precision and recall of "is this for me?", asked for every possible addressee."""
     asked = [
         (addressee.probability, addressee.name in each.truth)
         for each in outcomes

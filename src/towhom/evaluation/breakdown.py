@@ -10,7 +10,7 @@ from towhom.evaluation.metrics import METRICS, Outcomes
 
 _SHOWN = METRICS[:3]
 FAR = 15
-"""Addressees who spoke longer ago than this are one group: they are out of the longest context."""
+"""Addressees who spoke longer ago than this form one group, since they are outside the longest context."""
 
 
 def by_speakers(outcomes: Outcomes) -> list[dict[str, Any]]:
@@ -19,7 +19,7 @@ def by_speakers(outcomes: Outcomes) -> list[dict[str, Any]]:
 
 
 def by_distance(outcomes: Outcomes) -> list[dict[str, Any]]:
-    """Accuracy for each distance to the addressee's last message; `FAR` + 1 for all that are farther."""
+    """Accuracy for each distance to the addressee's last message; `FAR` + 1 for all farther ones."""
     distance = np.where((outcomes.distance == 0) | (outcomes.distance > FAR), FAR + 1, outcomes.distance)
     return [_group(outcomes, distance == n, distance=int(n)) for n in np.unique(distance)]
 

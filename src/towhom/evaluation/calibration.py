@@ -1,4 +1,4 @@
-"""Whether a probability means what it says."""
+"""Measures calibration: whether probabilities match frequencies."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _BINS = 10
 
 
 def reliability(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> dict[str, Any]:
-    """How often the best is right, by how sure it was, in ten bins, and of each quarter, the surest last.
+    """Share of right answers by probability, in ten bins, and in quarters of the samples, the surest last.
 
-    The error is the expected calibration error: how far what is said is from what is right, on average.
+    The error is the expected calibration error: the mean difference between probability and share of right
+    answers.
     """
     place = np.minimum((sure * _BINS).astype(int), _BINS - 1)
     bins = [

@@ -1,4 +1,4 @@
-"""Cases as pages to read. They hold text of the corpus: whoever publishes them publishes that."""
+"""Cases as readable pages. They contain text of the corpus, so publishing them publishes that text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHOSEN = ("system", "addressee", "response")
 
 
 def chosen_rows(case: Case) -> list[list[str]]:
-    """What each system selected, right ones starred, and the truth."""
+    """The selection of each system, starred where right, and the truth."""
     rows = []
     for name, chosen in case.selected.items():
         addressee = ("★ " if chosen.right_addressee else "") + (chosen.addressee or "–")
@@ -26,7 +26,7 @@ def _said_rows(case: Case) -> list[list[str]]:
 
 
 def cases_markdown(cases: Sequence[Case]) -> str:
-    """A section a case."""
+    """A Markdown page with one section per case."""
     parts = []
     for case in cases:
         tables = (markdown_table(SAID, _said_rows(case)), markdown_table(CHOSEN, chosen_rows(case)))
@@ -35,12 +35,12 @@ def cases_markdown(cases: Sequence[Case]) -> str:
 
 
 def cases_html(cases: Sequence[Case]) -> str:
-    """A self-contained page."""
+    """A self-contained HTML page of cases."""
     return page("Cases", ["<h1>Cases</h1>", *case_parts(cases, level=2)])
 
 
 def case_parts(cases: Sequence[Case], *, level: int) -> list[str]:
-    """The parts of a page, with headings of a level."""
+    """The parts of an HTML page, with headings of the given level."""
     parts = []
     for case in cases:
         heading = f"Sample {case.sample}: {html.escape(case.responder)} speaks next"

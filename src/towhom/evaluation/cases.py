@@ -1,4 +1,4 @@
-"""Cases: what each system selects for a sample, beside the truth; the paper's Table 4."""
+"""Cases: the selection of each system for a sample, together with the truth, as in the paper's Table 4."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BATCH = 512
 
 @dataclass(frozen=True)
 class System:
-    """A system to show: what scores, and its ids for the corpus's words."""
+    """A system to show: its selector, and its ids for the corpus's words."""
 
     selector: Selector
     words: NDArray[np.int32] | None = None
@@ -27,7 +27,7 @@ class System:
 
 @dataclass(frozen=True)
 class Selected:
-    """Whom and what a system selected, and whether that is the truth."""
+    """The addressee and response that a system selected, and whether they are right."""
 
     addressee: str | None
     response: str
@@ -37,7 +37,7 @@ class Selected:
 
 @dataclass(frozen=True)
 class Case:
-    """A sample as a person reads it."""
+    """A sample in readable form."""
 
     sample: int
     context: tuple[Message, ...]
@@ -57,16 +57,16 @@ def find_cases(
     candidates: int,
     telling: int | None = None,
 ) -> list[Case]:
-    """What the systems select for some samples.
+    """Collect the selections of systems for some samples.
 
     Args:
-        systems: By the names to show; the one of interest last.
-        corpus: Where the samples are.
-        samples: Which.
-        context: T.
-        candidates: C.
-        telling: Only so many, the most telling ones: the last system is right, as many others as can be are
-            wrong, the addressee is far away, and many are talking.
+        systems: The systems by the names to show; the one of interest last.
+        corpus: The corpus with the samples.
+        samples: The numbers of the samples.
+        context: T, the number of context messages.
+        candidates: C, the number of candidates.
+        telling: Select this many of the most telling samples: the last system is right, many others are
+            wrong, the addressee last spoke long ago, and there are many speakers. None for all samples.
     """
     numbers = np.asarray(samples, np.int64)
     choices = {
@@ -78,7 +78,7 @@ def find_cases(
     if telling is not None:
         right = {
             name: (choice.addressee == answers.addressee)
-            & (answers.addressee != NOBODY)  # who is not there cannot be found, nor by choosing nobody
+            & (answers.addressee != NOBODY)  # an absent addressee cannot be found, nor by choosing nobody
             & (choice.response == answers.response)
             for name, choice in choices.items()
         }
@@ -127,7 +127,7 @@ def _case(
     place = message - start
     said = conversation[place]
     before = Conversation(conversation.messages[max(0, place - context) : place])
-    # Participants as the batcher numbers them: the responder, then the others, the most recent first.
+    # Participants in the batcher's order: the responder, then the others, the most recent first.
     others = dict.fromkeys(m.speaker for m in reversed(before.messages) if m.speaker != said.speaker)
     participants = [said.speaker, *others]
     texts = [corpus.utterances.text[int(u)] for u in corpus.samples.candidates[candidates][sample]]

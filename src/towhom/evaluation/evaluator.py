@@ -1,4 +1,4 @@
-"""One pass over the samples of a split, for any system; what came out, sample by sample."""
+"""Evaluates any system in one pass over the samples of a split; the outcome is kept for each sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from towhom.selection import Rule, choose
 
 _BATCH = 512
 _STRETCH = 16 * _BATCH
-"""Samples that are measured in one go where several processes share the work."""
+"""Number of samples in one part of the work, where several processes share it."""
 
 
 def evaluate(
@@ -34,22 +34,22 @@ def evaluate(
     stretch: slice = slice(None),
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Outcomes:
-    """What a system does with every sample of a split, by the protocol.
+    """Evaluate a system on the samples of a split, by the protocol.
 
     Args:
         selector: The system; it is given questions, never answers.
-        corpus: Where the samples are.
-        split: Which of them; None for all.
-        context: T, how many messages it sees.
-        candidates: C, how many responses it chooses from.
-        rule: How it chooses, if not in its own way.
-        words: The system's id for every word of the corpus, if it has words of its own.
-        every: Of so many samples one is taken.
-        stretch: Which of those, by their order; one of `stretches`.
-        progress: Called with the samples done and all of them.
+        corpus: The corpus with the samples.
+        split: The split; None for all samples.
+        context: T, the number of context messages that the system sees.
+        candidates: C, the number of responses that it chooses from.
+        rule: How it chooses, if not by its own rule.
+        words: The system's id for every word of the corpus, if it has its own vocabulary.
+        every: Use only every n-th sample.
+        stretch: The part of these samples to evaluate; one of `stretches`.
+        progress: Called with the number of samples done and the total.
 
     Raises:
-        CorpusError: The corpus has no such candidates, or the split no samples.
+        CorpusError: The corpus lacks this number of candidates, or the split has no samples.
     """
     samples = samples_to_measure(corpus, split, candidates)[::every][stretch]
     batcher = selector.batcher(corpus, context=context, candidates=candidates, words=words)
@@ -65,21 +65,21 @@ def evaluate(
 
 
 def stretches(samples: int) -> list[slice]:
-    """So many samples, cut where batches are: what is found in each, together, is what is found in all."""
+    """Cut a number of samples at borders of batches, so that all parts together give the same outcomes."""
     return [slice(start, start + _STRETCH) for start in range(0, samples, _STRETCH)]
 
 
 def together(parts: Sequence[Outcomes]) -> Outcomes:
-    """The outcomes of stretches that follow each other, as one."""
+    """Concatenate the outcomes of consecutive stretches."""
     names = [field.name for field in fields(Outcomes)]
     return Outcomes(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def samples_to_measure(corpus: Corpus, split: Split | None, candidates: int) -> NDArray[np.int64]:
-    """The samples of a split, or all, that have so many candidates.
+    """The samples of a split, or all; checks that the corpus has this number of candidates.
 
     Raises:
-        CorpusError: The corpus has no such candidates, or the split no samples.
+        CorpusError: The corpus lacks this number of candidates, or the split has no samples.
     """
     samples = corpus.samples_of(split)
     if not len(samples):
@@ -94,14 +94,14 @@ def _outcomes(
     scores = selector.score_many(questions)
     rule = rule or selector.rule
     speakers = questions.participants.astype(np.int64)
-    # A response is as good as the best pair it is in; with nobody to address, as good as by itself.
+    # A response scores as its best pair; if there is nobody to address, by its own score.
     by_response = np.where(
         np.isnan(scores.addressee).all(axis=1, keepdims=True) | (rule is Rule.SEPARATE),
         scores.response,
         scores.pairs(rule).max(axis=1),
     )
     true = np.take_along_axis(by_response, answers.response[:, None].astype(np.int64), axis=1)
-    # Ties go against the system: a constant score must not look like knowledge.
+    # Ties count against the system, so that constant scores do not look good.
     rank = (by_response >= true).sum(axis=1)
     if not selector.decides:
         addressee = 1.0 / questions.speakers_so_far
@@ -116,5 +116,5 @@ def _outcomes(
 
 
 def summary(outcomes: Outcomes) -> dict[str, Any]:
-    """All metrics, and how many samples they are of."""
+    """All metrics, and the number of samples."""
     return {"samples": len(outcomes.both), **{metric.name: round(metric(outcomes), 4) for metric in METRICS}}

@@ -1,4 +1,4 @@
-"""Metrics: each with a name, a direction, a range, and how to compute it from what was chosen."""
+"""Metrics, each with a name, a direction, a range, and a function that computes it from outcomes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What a system did with each of S samples."""
+    """The outcomes of a system on S samples."""
 
     addressee: NDArray[np.float64]
-    """(S,) 1 where the addressee was right, or the chance that it was."""
+    """(S,) 1 where the addressee was right, else 0; or the probability of that."""
     response: NDArray[np.float64]
     """(S,) The same for the response."""
     both: NDArray[np.float64]
     """(S,) The same for both at once."""
     rank: NDArray[np.int64]
-    """(S,) Place of the true response among the candidates, from 1 on."""
+    """(S,) Rank of the true response among the candidates, from 1 on."""
     document: NDArray[np.int64]
-    """(S,) Where the sample is from."""
+    """(S,) Number of the sample's document."""
     speakers: NDArray[np.int64]
-    """(S,) How many speakers the context has, the responder included."""
+    """(S,) Number of speakers in the context, including the responder."""
     distance: NDArray[np.int64]
     """(S,) How many messages ago the addressee last spoke; 0 for never."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number to judge a system by."""
+    """A measure of a system's quality."""
 
     name: str
     title: str

@@ -1,7 +1,7 @@
-"""Logs in which people have drawn reply links: who really addresses whom, where no name says so.
+"""Logs with reply links annotated by people, which tell addressees even where nobody is named.
 
-The format is that of Kummerfeld et al. (ACL 2019): beside `NAME.txt`, `NAME.links` has lines `A B -`, which
-say that line B answers line A (counted from 0); `A A -`, that A starts a conversation.
+The format is that of Kummerfeld et al. (ACL 2019): next to `NAME.txt`, `NAME.links` has lines `A B -`, which
+mean that line B answers line A (counted from 0); `A A -` means that A starts a conversation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from towhom.readers import Report, find_logs
 
 SUFFIX = ".links"
 WARM_UP = 200
-"""Lines before the first annotated one that are gone through as well: more than a session remembers."""
+"""Number of lines before the first annotated one that are read as well: more than a session remembers."""
 _NOT_SAID = (Kind.SYSTEM, Kind.RENAME, Kind.DAY)
 
 
@@ -28,9 +28,9 @@ class LinkedLog:
     """A log and its links.
 
     Args:
-        name: Of the log.
-        lines: All of them, messages or not, as they were written: names in front are in the texts.
-        links: By line, the lines that it answers; its own if it starts a conversation.
+        name: The log's name.
+        lines: All lines, messages or not, as written: names in front are part of the texts.
+        links: By line, the lines that it answers; the line itself if it starts a conversation.
     """
 
     name: str
@@ -39,12 +39,12 @@ class LinkedLog:
 
     @cached_property
     def named(self) -> dict[int, str]:
-        """By line, who is named in it, by the rule of the protocol."""
+        """By line, the person named in it, by the rule of the protocol."""
         resolved = resolve_addressees(self.lines)
         return {m.line: m.addressee for m in resolved if m.line is not None and m.addressee is not None}
 
     def messages(self, warm_up: int = WARM_UP) -> Iterator[tuple[int, Message]]:
-        """The messages with their lines, from some lines before the first that is annotated."""
+        """The messages with their lines, from `warm_up` lines before the first annotated one."""
         first = min(self.truth, default=0) - warm_up
         for message in self.lines:
             if message.kind is Kind.MESSAGE and message.line is not None and message.line >= first:
@@ -52,11 +52,11 @@ class LinkedLog:
 
     @cached_property
     def truth(self) -> dict[int, frozenset[str | None]]:
-        """By line of an annotated message, whom it addresses; None among them for nobody in particular.
+        """By line of an annotated message, its addressees; None is nobody in particular.
 
-        A message addresses the speaker of the line that it answers. Where that is the speaker's own line,
-        it goes on, and addresses whom that line addresses. Left out: messages of which this leaves nothing,
-        because what they go on with was not annotated and names nobody.
+        A message addresses the speaker of the line that it answers. If that is the speaker's own line, it
+        addresses the addressees of that line. Messages for which this gives no result, because they continue
+        a line that is not annotated and names nobody, are left out.
         """
         by_line = {message.line: message for message in self.lines if message.line is not None}
         truth: dict[int, frozenset[str | None]] = {}
@@ -83,7 +83,7 @@ class LinkedLog:
 
 
 def read_linked_logs(path: str | Path) -> Iterator[LinkedLog]:
-    """All logs of a folder that have links beside them, or one.
+    """Read one log with links, or all logs of a folder that have links.
 
     Raises:
         LogError: There are none, or a line of one cannot be read.

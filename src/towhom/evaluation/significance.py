@@ -1,6 +1,7 @@
-"""How sure a number is: intervals and comparisons by resampling documents.
+"""Confidence intervals and comparisons, by resampling documents.
 
-Samples of one document are alike, so documents are drawn, not samples: with few of them, intervals are wide.
+Samples of one document are similar, so documents are drawn, not samples; with few documents,
+intervals are wide.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _DRAWS = 2000
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and between which bounds it is in 95 of 100 draws."""
+    """A mean and the bounds of its 95 % interval."""
 
     mean: float
     low: float
@@ -28,13 +29,13 @@ class Comparison:
 
     difference: Interval
     p: float
-    """How often a difference at least this far from zero would come about if there were none."""
+    """The probability of a difference at least this far from zero if there were none."""
 
 
 def bootstrap(
     values: NDArray[np.float64], documents: NDArray[np.int64], *, seed: int = 0, draws: int = _DRAWS
 ) -> Interval:
-    """The mean of some values and its interval, documents drawn with replacement.
+    """The mean of some values and its interval; documents are drawn with replacement.
 
     >>> bootstrap(np.array([1.0, 1.0, 1.0]), np.array([0, 0, 1]))
     Interval(mean=1.0, low=1.0, high=1.0)
@@ -52,10 +53,10 @@ def compare(
     seed: int = 0,
     draws: int = _DRAWS,
 ) -> Comparison:
-    """The mean of `first` - `second` over the same samples, and whether it could be chance.
+    """The mean of `first` - `second` over the same samples, and its p-value.
 
-    The p-value is of a randomization test: if there were no difference, each document's difference could as
-    well have the other sign.
+    The p-value is that of a randomization test: without a real difference, the sign of each document's
+    difference would be random.
     """
     difference = first - second
     interval = bootstrap(difference, documents, seed=seed, draws=draws)

@@ -1,4 +1,4 @@
-"""All that is reported of a measurement: metrics, how sure they are, and the breakdowns."""
+"""The report of a measurement: metrics, their intervals, and the breakdowns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from towhom.evaluation.significance import bootstrap
 
 
 def describe(outcomes: Outcomes) -> dict[str, Any]:
-    """Metrics, their intervals, and the breakdowns."""
+    """Compute metrics, their intervals, and the breakdowns."""
     intervals = {}
     for metric in METRICS[:3]:
         interval = bootstrap(metric.of_samples(outcomes) * 100, outcomes.document)

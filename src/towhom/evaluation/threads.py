@@ -1,9 +1,9 @@
-"""How well conversations are pulled apart, measured as by Kummerfeld et al. (ACL 2019).
+"""Measures how well conversations are separated, as Kummerfeld et al. (ACL 2019) do.
 
 Links are compared as pairs of lines; a line that starts a conversation is linked with itself. Conversations
-are what links hold together, those of all logs in one count. Only annotated lines count: of what comes
-before them, a link to it is right or wrong, and two lines that answer the same of it are in one
-conversation, but it is itself in none.
+are sets of lines connected by links, counted over all logs together. Only annotated lines count. A link to a
+line before them is right or wrong, too, and two lines that answer the same such line are in one conversation,
+but that line itself is in none.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from towhom.hearing.utterance import SPOKEN
 from towhom.threads import Placed
 
 Links = Mapping[int, frozenset[int]]
-"""By line, the lines that it answers; its own if it starts a conversation."""
+"""By line, the lines that it answers; the line itself if it starts a conversation."""
 Follow = Callable[[Sequence[Message]], Iterable[Placed]]
-"""Places the lines of one log."""
+"""Finds the links and threads of the lines of one log."""
 
 
 def clusters(links: Links) -> list[frozenset[int]]:
-    """The conversations of annotated lines."""
+    """The conversations of the annotated lines."""
     parent: dict[int, int] = {}
 
     def root(line: int) -> int:
@@ -59,13 +59,13 @@ class Share:
 
     @classmethod
     def of(cls, right: int, said: int, true: int) -> Share:
-        """What was right, of what was said, and of what is true."""
+        """Compute from the numbers of correct, predicted and true items."""
         precision, recall = 100 * right / said if said else 0.0, 100 * right / true if true else 0.0
         return cls(precision, recall, 2 * precision * recall / (precision + recall) if right else 0.0)
 
 
 def link_scores(true: Sequence[Links], said: Sequence[Links]) -> Share:
-    """Of links, in some logs."""
+    """Precision, recall and F1 of links."""
     pairs = [
         [{(line, other) for line, answered in links.items() for other in answered} for links in logs]
         for logs in (true, said)
@@ -75,7 +75,7 @@ def link_scores(true: Sequence[Links], said: Sequence[Links]) -> Share:
 
 
 def exact_matches(true: Sequence[Links], said: Sequence[Links]) -> Share:
-    """Of whole conversations, those of one message left out."""
+    """Precision, recall and F1 of exact conversations, without those of one message."""
     found = [[{each for each in clusters(links) if len(each) > 1} for links in logs] for logs in (true, said)]
     right = sum(len(a & b) for a, b in zip(*found, strict=True))
     return Share.of(right, sum(map(len, found[1])), sum(map(len, found[0])))
@@ -83,16 +83,16 @@ def exact_matches(true: Sequence[Links], said: Sequence[Links]) -> Share:
 
 @dataclass(frozen=True)
 class Overlap:
-    """How the conversations of two annotations of the same lines overlap."""
+    """The overlap between the conversations of two annotations of the same lines."""
 
     both: list[int]
-    """Lines that two conversations have in common, of each two that have any."""
+    """Number of common lines, for each pair of conversations that has any."""
     first: list[int]
-    """Sizes of the conversations of one annotation, and"""
+    """Sizes of the conversations of the first annotation."""
     second: list[int]
-    """of the other."""
+    """Sizes of the conversations of the second annotation."""
     matched: int
-    """Lines in common, if each conversation is matched with at most one, as well as possible."""
+    """Number of common lines in the best matching of conversations, each with at most one other."""
 
     @property
     def variation(self) -> float:
@@ -105,12 +105,12 @@ class Overlap:
 
     @property
     def one_to_one(self) -> float:
-        """Lines in conversations that are matched with each other, in percent."""
+        """Share of lines that matched conversations have in common, in percent."""
         return 100 * self.matched / max(sum(self.first), 1)
 
     @property
     def rand(self) -> float:
-        """The adjusted Rand index, in percent: 0 by chance, 100 if they are the same."""
+        """The adjusted Rand index, in percent: 0 for chance, 100 for equal annotations."""
         pairs = comb(sum(self.first), 2)
         both, first, second = (sum(comb(n, 2) for n in each) for each in (self.both, self.first, self.second))
         chance = first * second / pairs if pairs else 0.0
@@ -119,11 +119,11 @@ class Overlap:
 
 
 def overlap(true: Sequence[Links], said: Sequence[Links]) -> Overlap:
-    """Of the conversations of some logs.
+    """The overlap between true and predicted conversations of some logs.
 
     Raises:
         MissingExtraError: SciPy, which matches conversations, is not installed.
-        ValueError: Not the same lines are annotated.
+        ValueError: The annotated lines differ.
     """
     optimize = require("scipy.optimize", extra="train", purpose="matching conversations")
     both, first, second = list[int](), list[int](), list[int]()
@@ -147,10 +147,10 @@ def overlap(true: Sequence[Links], said: Sequence[Links]) -> Overlap:
 def follow_logs(
     follow: Follow, logs: Iterable[LinkedLog], *, progress: Callable[[str], None] = lambda name: None
 ) -> list[dict[int, Placed]]:
-    """What is said of the annotated lines of logs, each from its beginning. Lines that were not placed start.
+    """Collect the results for annotated lines of logs. Lines without a result count as starts.
 
     Args:
-        follow: What is measured.
+        follow: The system to measure; it gets all lines of a log.
         logs: The chats.
         progress: Called with the name of each log when it is done.
     """
@@ -165,7 +165,7 @@ def follow_logs(
 
 
 def describe_threads(logs: Sequence[LinkedLog], found: Sequence[Mapping[int, Placed]]) -> dict[str, Any]:
-    """All measures, in percent."""
+    """All measures; shares are in percent."""
     true = [log.links for log in logs]
     said = [{line: frozenset(each.replies_to) for line, each in placed.items()} for placed in found]
     links, exact, together = link_scores(true, said), exact_matches(true, said), overlap(true, said)
@@ -190,7 +190,7 @@ def describe_threads(logs: Sequence[LinkedLog], found: Sequence[Mapping[int, Pla
 
 
 def _errors(true: Sequence[Links], said: Sequence[Links]) -> dict[str, int]:
-    """Lines of which no link is right, by what went wrong."""
+    """Numbers of lines without any correct link, by kind of error."""
     found = dict.fromkeys(("start_missed", "start_invented", "same_conversation", "other_conversation"), 0)
     for mine, theirs in zip(true, said, strict=True):
         of = {line: place for place, each in enumerate(clusters(mine)) for line in each}

@@ -1,4 +1,4 @@
-"""The experiments of the paper: what to run, with the published numbers in it."""
+"""The experiments of the paper: the runs and the published numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """A cell of the paper's table: a system, how much context it sees, how many candidates it has."""
+    """A run of the paper's table: a system, the length of its context, the number of candidates."""
 
     system: str
     context: int
@@ -20,13 +20,13 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What its files are called."""
+        """The name of its files."""
         return f"{self.system}-t{self.context}-c{self.candidates}"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Rows to fill, and named settings to train them with."""
+    """The rows of a table, and named settings for training."""
 
     rows: tuple[Row, ...]
     settings: dict[str, dict[str, Any]]
@@ -34,7 +34,7 @@ class Experiment:
 
 @cache
 def load_experiment(name: str = "table3") -> Experiment:
-    """An experiment that comes with the package."""
+    """Load an experiment that comes with the package."""
     content = tomllib.loads((files("towhom.experiments") / f"{name}.toml").read_text("utf-8"))
     rows = tuple(Row(**row) for row in content.pop("row"))
     return Experiment(rows, content)

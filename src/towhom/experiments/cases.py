@@ -1,4 +1,4 @@
-"""Cases for the report: what the systems of the table select, sample by sample."""
+"""Cases for the report: the selections of the table's systems, sample by sample."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _OF_INTEREST = "sirnn"
 def table_cases(
     experiment: Experiment, records: list[dict[str, Any]], plan: Plan, *, number: int
 ) -> list[Case]:
-    """The most telling samples of the richest setting that was run: most context, then most candidates.
+    """The most telling samples of the largest setting that was run: most context, then most candidates.
 
-    The systems are those with a record there whose model is there as well, SI-RNN last; chance is not among
-    them, as it chooses nothing. Of several splits, the samples are of the last.
+    The systems are those with a record for it, and with a model if they need one, SI-RNN last; chance is left
+    out, since it chooses nothing. The samples are from the last split.
     """
     done = {
         (key["system"], key["context"], key["candidates"])
@@ -42,7 +42,7 @@ def table_cases(
 
 
 def _system(row: Row, plan: Plan) -> System | None:
-    """The system of a row as it was run with the first seed; None if its model is not there any more."""
+    """The system of a row as run with the first seed; None if its model no longer exists."""
     if not entry(row.system).neural:
         return System(baseline(row.system, plan.corpus))
     folder, config = model_of(row, plan, seed=0)

@@ -1,4 +1,4 @@
-"""Figures: the paper's Figure 4 (accuracy over a histogram of samples), and how far to trust answers."""
+"""Figures: the paper's Figure 4 (accuracy over a histogram of samples), and the calibration of addressees."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _AXES = {
     "by_distance": ("distance", "messages since the addressee last spoke"),
 }
 _FEW = 20
-"""Points of fewer samples say nothing and are not drawn."""
+"""Points with fewer samples are unreliable and not drawn."""
 
 
 def plot_breakdowns(
     folder: Path, records: list[dict[str, Any]], *, split: str, context: int = 15, candidates: int = 2
 ) -> list[Path]:
-    """Write the two figures; returns their files."""
+    """Write the two figures and return their paths."""
     require("matplotlib", extra="plots", purpose="drawing figures")
     from matplotlib.figure import Figure
 
@@ -66,7 +66,7 @@ def plot_breakdowns(
 
 
 def plot_addressees(folder: Path, result: dict[str, Any]) -> list[Path]:
-    """Precision and recall of `is_for`, and the reliability of `observe`, as a figure; its file."""
+    """Write a figure of precision and recall of `is_for` and reliability of `observe`; returns its path."""
     require("matplotlib", extra="plots", purpose="drawing figures")
     from matplotlib.figure import Figure
 
@@ -113,7 +113,7 @@ def plot_addressees(folder: Path, result: dict[str, Any]) -> list[Path]:
 
 
 def _save(figure: Any, path: Path) -> Path:
-    """As SVG, the same bytes every time: no date, no random names inside."""
+    """Save as SVG with the same bytes every time: without a date or random names."""
     from matplotlib import rc_context
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Records to a report: the paper's table with its numbers beside ours, the figures, and some cases."""
+"""Makes a report from records: the paper's table with our numbers and its own, figures, and some cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _METRICS = {"adr_res": "ADR-RES", "adr": "ADR", "res": "RES"}
 
 
 def read_records(folder: Path) -> list[dict[str, Any]]:
-    """All records of a folder.
+    """Read all records of a folder.
 
     Raises:
         TowhomError: There are none, or one cannot be read.
@@ -45,7 +45,7 @@ def write_report(
     figures: list[Path],
     cases: Sequence[Case] = (),
 ) -> list[Path]:
-    """Write `report.md` and `report.html`: the table, the figures, the data, the cases; returns them."""
+    """Write `report.md` and `report.html`: the table, figures, data, cases; returns their paths."""
     markdown = [f"# {markdown_text(title)}", "", markdown_text(notes)]
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(notes)}</p>"]
 
@@ -87,7 +87,7 @@ def write_report(
 def table(
     experiment: Experiment, records: list[dict[str, Any]], split: str
 ) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the paper's Table 3: ours and, in brackets, the published number."""
+    """Header and rows of the paper's Table 3: our number and, in brackets, the published one."""
     by_row: dict[tuple[str, int, int], list[dict[str, Any]]] = defaultdict(list)
     for record in records:
         if split in record["results"]:

@@ -1,4 +1,4 @@
-"""Runs an experiment: one record a run, written when the run is done; what has a record is not run again."""
+"""Runs an experiment. Each completed run writes a record; runs that have a record are not repeated."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from towhom.text.vectors import WordVectors
 from towhom.training.config import TrainingConfig
 
 _SAME_MODEL = {"sirnn-log": "sirnn"}
-"""Systems that are another one choosing in another way: they are not trained."""
+"""Systems that use the model of another one with another rule, and are not trained themselves."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is common to all runs of an experiment."""
+    """The data and settings that all runs of an experiment share."""
 
     corpus: Corpus
     vectors: WordVectors
     records: Path
     models: Path
     settings: dict[str, Any]
-    """Of the training."""
+    """The settings for training."""
     splits: tuple[Split, ...]
-    """Where to measure."""
+    """The splits to evaluate on."""
 
 
 def run_row(row: Row, plan: Plan, *, seed: int, watch: Any = None) -> dict[str, Any]:
-    """The record of a run: read if it is there, else made.
+    """The record of a run: read if it exists, else made by running it.
 
     Raises:
-        TowhomError: There is a record of other data or settings in its place.
+        TowhomError: There is a record with other data or settings at its path.
     """
     path = plan.records / f"{row.name}-s{seed}.json"
     identity = _identity(row, plan, seed)
@@ -84,7 +84,7 @@ def run_row(row: Row, plan: Plan, *, seed: int, watch: Any = None) -> dict[str, 
 
 
 def is_run_of(record: dict[str, Any], plan: Plan) -> bool:
-    """Whether a record is of the plan's data and settings."""
+    """Whether a record has the plan's data and settings."""
     key = record["identity"]
     row = Row(key["system"], key["context"], key["candidates"])
     return bool(key == _identity(row, plan, key["seed"]))
@@ -105,7 +105,7 @@ def _identity(row: Row, plan: Plan, seed: int) -> dict[str, Any]:
 
 
 def model_of(row: Row, plan: Plan, *, seed: int) -> tuple[Path, TrainingConfig]:
-    """Where the model of a neural row is, and how it is trained."""
+    """The folder of the model of a neural row, and its training settings."""
     system = _SAME_MODEL.get(row.system, row.system)
     config = TrainingConfig(
         system=system, context=row.context, candidates=row.candidates, seed=seed, **plan.settings
@@ -116,7 +116,7 @@ def model_of(row: Row, plan: Plan, *, seed: int) -> tuple[Path, TrainingConfig]:
 def _selector(
     row: Row, plan: Plan, seed: int, watch: Any
 ) -> tuple[Selector, NDArray[np.int32] | None, dict[str, Any]]:
-    """The system of a row, trained if need be; its ids for the corpus's words; how the training went."""
+    """The system of a row, trained if necessary; its ids for the corpus's words; its training record."""
     if not entry(row.system).neural:
         return baseline(row.system, plan.corpus), None, {}
     require("torch", extra="train", purpose="training")
@@ -144,7 +144,7 @@ def run_all(
     watch: Any = None,
     done: Callable[[Row, int, dict[str, Any]], None] = lambda row, seed, record: None,
 ) -> list[dict[str, Any]]:
-    """The records of all rows and seeds, in order; what learns nothing is the same with every seed."""
+    """The records of all rows and seeds, in order; systems without weights run with the first seed only."""
     records = []
     for seed in range(seeds):
         for row in rows:

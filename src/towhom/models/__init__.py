@@ -1,1 +1,1 @@
-"""The systems that select an addressee and a response: one paper, one file; `registry` lists them."""
+"""The systems that select an addressee and a response, one per file; `registry` lists them."""

@@ -1,4 +1,4 @@
-"""What every system is: something that scores questions. Labels cannot reach it: `Questions` holds none."""
+"""The base class of all systems, which score questions. They cannot see labels: `Questions` has none."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from towhom.selection import Rule, Scores
 
 
 class Selector(ABC):
-    """A system that selects whom the next message addresses and what it says."""
+    """A system that selects the addressee and the text of the next message."""
 
     name: ClassVar[str]
     """Its name in the registry."""
     rule: Rule = Rule.SEPARATE
-    """How its scores become a choice."""
+    """How scores are turned into a choice."""
     decides: bool = True
-    """Whether it prefers anything; if not, its accuracy is the chance of being right."""
+    """Whether it prefers any choice; if not, its accuracy is the chance of being right."""
     max_words: int | None = 20
-    """How many words of an utterance it wants to see."""
+    """Maximum number of words of an utterance that it reads; None means all."""
 
     @abstractmethod
     def score_many(self, questions: Questions) -> Scores:
@@ -32,7 +32,7 @@ class Selector(ABC):
     def batcher(
         self, corpus: Corpus, *, context: int, candidates: int, words: NDArray[np.int32] | None
     ) -> Batcher:
-        """Makes questions of a corpus as it wants them; see `Batcher`."""
+        """Make a batcher whose questions suit this system; see `Batcher`."""
         return Batcher(
             corpus,
             context=context,
@@ -43,14 +43,14 @@ class Selector(ABC):
 
 
 def one_hot(chosen: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """(B,) -> (B, size), 1 at what was chosen, 0 elsewhere; a system that only decides scores like this."""
+    """(B,) -> (B, size), 1 for the choice, 0 elsewhere: the scores of a system that only decides."""
     result = np.zeros((len(chosen), size))
     result[np.arange(len(chosen)), chosen] = 1.0
     return result
 
 
 def mask_addressees(scores: NDArray[np.float64], questions: Questions) -> NDArray[np.float64]:
-    """(B, P) Scores of addressees, NaN for the responder and for those who are not there."""
+    """(B, P) Scores of addressees, with NaN for the responder and for absent participants."""
     candidates = questions.present.copy()
     candidates[:, 0] = False
     return np.where(candidates, scores, np.nan)

@@ -1,4 +1,4 @@
-"""The settings of the neural systems. Apart from the systems, so that a model is loaded without torch."""
+"""The settings of the neural systems, in a separate module so that models are loaded without torch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 FalseAddressee = Literal["hardest", "all"]
-"""Whom the true addressee is told from: the best-scoring other participant, or all."""
+"""The false addressees in the loss: the best-scoring other participant, or all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class RecurrentConfig:
     Args:
         dimensions: Size of the word vectors, which stay fixed.
         hidden: Size of utterance and speaker embeddings.
-        init: Weights are drawn evenly from -init to init; 0.01 in the paper.
+        init: Weights are drawn uniformly from -init to init; 0.01 in the paper.
     """
 
     dimensions: int = 300
@@ -29,7 +29,7 @@ class StaticRNNConfig(RecurrentConfig):
     """The settings of the paper.
 
     Args:
-        positions: How many positions have an embedding of their own; farther ones share the last.
+        positions: Number of positions with an embedding of their own; farther ones share the last.
     """
 
     positions: int = 16

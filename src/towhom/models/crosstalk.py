@@ -1,7 +1,7 @@
-"""Crosstalk as a selector on a corpus: the paper's task, beside the paper's systems.
+"""Crosstalk as a selector on a corpus, for comparison with the paper's systems on the paper's task.
 
-What happens live happens here: a document is heard once, and candidates are drafts at the place of the
-response. Of the response itself nothing is seen but who speaks.
+It works as in a live session: a document is analysed once, and candidates are drafts at the place of the
+response. Only the speaker of the response itself is visible.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from towhom.models.base import Selector
 from towhom.selection import Rule, Scores
 
 _DOCUMENTS = 8
-"""So many are remembered as they were heard."""
+"""Number of analysed documents that are kept in memory."""
 _SOMEBODY = "somebody"
-"""Says drafts."""
+"""The speaker of drafts."""
 _ROWS = 512
-"""Drafts that are looked at at once."""
+"""Number of drafts per pass."""
 
 
 class _Document(NamedTuple):
-    """A document as it was heard."""
+    """An analysed document."""
 
     columns: Columns
     said: Answerable
     drafts: Columns
-    """The same texts as drafts: whom they were for is not known."""
+    """The same texts as drafts, without their addressees."""
     drafted: Texts
     ear: Ear
     people: Numbers
@@ -49,11 +49,11 @@ class _DraftQuestions(Questions):
     """Questions whose candidates are drafts at places of a document."""
 
     parts: tuple[tuple[_Document, NDArray[np.int64], NDArray[np.int64]], ...] = ()
-    """Document by document: the places of the responses, and (B, C) those of the candidates."""
+    """For each document: the document, the places of the responses, and (B, C) those of the candidates."""
 
 
 class _Documents(Batcher):
-    """Makes questions of documents that are heard."""
+    """Makes questions from analysed documents."""
 
     def __init__(self, mind: Mind, lexicon: Lexicon, corpus: Corpus, **options: Any) -> None:
         super().__init__(corpus, **options)
@@ -67,7 +67,7 @@ class _Documents(Batcher):
         candidates: NDArray[np.uint32] | None = None,
         context: int | None = None,
     ) -> Questions:
-        """What may be seen of some samples, in the order of their documents."""
+        """The questions of some samples, in the order of their documents."""
         questions = super().questions(samples, candidates=candidates, context=context)
         chosen = self._candidates[samples] if candidates is None else candidates
         document = self._document[samples]
@@ -81,7 +81,7 @@ class _Documents(Batcher):
         return _DraftQuestions(**vars(questions), parts=tuple(parts))
 
     def _with_drafts(self, document: int, drafts: NDArray[np.int64]) -> tuple[_Document, NDArray[np.int64]]:
-        """A document and the places of its candidates; those that no message says follow after the last."""
+        """A document and the places of its candidates; texts from other documents are appended at the end."""
         heard = self._hear(document)
         start, stop = self.corpus.documents.messages[document : document + 2].tolist()
         loose, which = np.unique(drafts[(drafts < start) | (drafts >= stop)], return_inverse=True)
@@ -113,11 +113,11 @@ class _Documents(Batcher):
 
 
 class Crosstalk(Selector):
-    """Our model.
+    """Crosstalk, towhom's own model.
 
     Args:
-        mind: What it knows.
-        lexicon: Its words.
+        mind: The model.
+        lexicon: The model's lexicon.
     """
 
     name = "crosstalk"
@@ -129,7 +129,7 @@ class Crosstalk(Selector):
     def batcher(
         self, corpus: Corpus, *, context: int, candidates: int, words: NDArray[np.int32] | None
     ) -> Batcher:
-        """Makes questions of a corpus; it has its own words."""
+        """Make a batcher for a corpus; `words` is ignored, since the model has its own vocabulary."""
         return _Documents(self._mind, self._lexicon, corpus, context=context, candidates=candidates)
 
     def score_many(self, questions: Questions) -> Scores:
@@ -141,7 +141,7 @@ class Crosstalk(Selector):
         energies = energies.reshape(size, candidates, -1).astype(np.float64)
         odds = np.exp(energies - energies.max(axis=(1, 2), keepdims=True))
         people = questions.present.shape[1]
-        # An own line of the responder leads to whom it was for.
+        # An own message of the responder leads to its addressee.
         leads = np.where(questions.sender == 0, questions.addressee, questions.sender)[:, ::-1]
         reach = min(context, REACH)
         to = (leads[:, :reach, None] == np.arange(people)).astype(np.float64)
@@ -153,7 +153,7 @@ class Crosstalk(Selector):
     def _energies(
         self, document: _Document, places: NDArray[np.int64], drafts: NDArray[np.int64], context: int
     ) -> NDArray[np.float32]:
-        """(B x C, `REACH` + 1) Of each draft and what it would answer; the last is a start."""
+        """(B x C, `REACH` + 1) Energies of each draft with each message it may answer; last, a start."""
         past, said = document.columns, document.said
         at, drafted = np.repeat(places, drafts.shape[1]), drafts.ravel()
         found = []

@@ -1,6 +1,7 @@
-"""Dynamic-RNN (Ouchi and Tsuboi, EMNLP 2016): speaker embeddings that change, the sender's by what is said.
+"""Dynamic-RNN (Ouchi and Tsuboi, EMNLP 2016): each message updates all speaker embeddings.
 
-Everybody else's is updated from a zero input. Addressee and response are selected separately.
+The sender's is updated from the utterance, everybody else's from a zero input. Addressee and response are
+selected separately.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class DynamicRNN(RecurrentSelector):
         self.speaker = GRU(config.hidden, config.hidden)
 
     def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
-        """Every message is one step of a GRU for every speaker."""
+        """Run the GRU one step per message, for every speaker."""
         if self.plain or not dialog.available(utterances):
             speakers = self._step_by_step(inputs, utterances)
         else:
@@ -50,7 +51,7 @@ class DynamicRNN(RecurrentSelector):
         return speakers
 
     def _roles(self) -> tuple[dialog.Interacting, dialog.Interacting, dialog.Observing]:
-        """The one unit in the kernel's terms: nobody is addressed, observers hear nothing."""
+        """The single unit in the kernel's terms: nobody is addressed, and observers get a zero input."""
         w_r, w_z, w_c = self.speaker.w.chunk(3, dim=1)
         u_r, u_z, u_c = self.speaker.u.chunk(3, dim=1)
         zero = torch.zeros_like(u_c)

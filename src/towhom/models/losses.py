@@ -1,8 +1,8 @@
-"""The loss of the paper: every head tells the true one from a false one.
+"""The loss of the paper: every head learns to tell the true choice from a false one.
 
 For each of the two addressee heads, the true addressee against the highest-scoring other participant (no loss
-where there is none); for each of the two response heads, the true response against the false one. The heads
-that are given a response or an addressee are given the true one. All count the same.
+where there is none); for each of the two response heads, the true response against the false one. Heads
+whose input includes a response or an addressee get the true one. All heads have the same weight.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from towhom.models.configs import FalseAddressee
 
 
 class Logits(NamedTuple):
-    """Scores before the sigmoid: of the two heads that see the context, and of the two that see more."""
+    """Scores before the sigmoid: of the two heads that see only the context, and of the two others."""
 
     addressee: Tensor
     """(B, P)"""
@@ -36,10 +36,10 @@ def selection_loss(
 
     Args:
         logits: Scores.
-        present: (B, P) Who is there.
+        present: (B, P) Which participants exist.
         addressee: (B,) The true addressee, from 1 on.
         response: (B,) The true response.
-        false: Which other participants the true addressee is told from.
+        false: Which other participants count as false addressees.
     """
     each = torch.arange(len(addressee), device=addressee.device)
     addressees, responses = [logits.addressee], [logits.response]

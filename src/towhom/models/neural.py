@@ -1,4 +1,4 @@
-"""What every system is that learns: weights, scores, a loss. The training loop knows no more of it."""
+"""The base class of systems with weights, which is all that the training loop knows of them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from towhom.models.configs import FalseAddressee
 
 
 class NeuralSelector(Selector, nn.Module):
-    """A system with weights. Called with `inputs(questions)`, it gives the scores that `loss` reads.
+    """A system with weights. Called with `inputs(questions)`, it returns the scores that `loss` takes.
 
-    Its word vectors, (V, dimensions) by word id, are the buffer `vectors`: they stay as they are.
+    Its word vectors, (V, dimensions) by word id, are in the buffer `vectors` and are not trained.
     """
 
     config: Any
     plain: bool
-    """Whether to compute as one would at first: everything padded, nothing shared."""
+    """Whether to use the simple implementation, with padding and without sharing."""
 
     @abstractmethod
     def init_weights(self, generator: torch.Generator) -> None:
-        """Draw all weights anew."""
+        """Initialize all weights randomly."""
 
     @abstractmethod
     def inputs(self, questions: Questions) -> Any:
-        """Questions as tensors."""
+        """Convert questions to tensors."""
 
     @abstractmethod
     def loss(
@@ -38,9 +38,9 @@ class NeuralSelector(Selector, nn.Module):
         """The mean loss of a batch.
 
         Args:
-            scores: What the system gives for the inputs.
-            inputs: Those inputs.
+            scores: The system's scores for the inputs.
+            inputs: The inputs.
             addressee: (B,) The true addressee, from 1 on.
             response: (B,) The true response.
-            false: Which other participants the true addressee is told from.
+            false: Which other participants count as false addressees.
         """

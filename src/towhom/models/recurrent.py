@@ -1,6 +1,6 @@
-"""What the paper's neural systems share: words to utterance embeddings, and the heads that compare them.
+"""The parts that the paper's neural systems share: the utterance encoder, and the heads that compare.
 
-A system adds its dialog encoder: from utterances to an embedding of every participant and of the context.
+A system adds its dialog encoder, which turns utterances into embeddings of participants and of the context.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Inputs(NamedTuple):
     """Questions as tensors."""
 
     words: Tensor
-    """(distinct words,) Their ids."""
+    """(distinct words,) Word ids."""
     tokens: Tensor
-    """(N,) Which distinct word each token is."""
+    """(N,) Index of each token's word in `words`."""
     offsets: Tensor
     """(U + 1,) Where each utterance begins."""
     context: Tensor
@@ -37,19 +37,19 @@ class Inputs(NamedTuple):
     addressee: Tensor
     """(B, T) Participants; -1 for nobody."""
     present: Tensor
-    """(B, P) Who is there."""
+    """(B, P) Which participants exist."""
     candidates: Tensor
     """(B, C) Utterances."""
 
 
 class RecurrentSelector(NeuralSelector):
-    """Word vectors, utterance encoder and heads.
+    """A system with word vectors, an utterance encoder and heads.
 
     Args:
-        config: Sizes.
+        config: The sizes.
         vectors: (V, dimensions) Word vectors by word id; not trained.
         conditional: Whether there are heads for P(a|C,r) and P(r|C,a) as well.
-        plain: Whether to compute as one would at first: everything padded, nothing shared.
+        plain: Whether to use the simple implementation, with padding and without sharing.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class RecurrentSelector(NeuralSelector):
         self.rule = Rule.JOINT if conditional else Rule.SEPARATE
 
     def init_weights(self, generator: torch.Generator) -> None:
-        """All weights from one even distribution, as in the paper."""
+        """Draw all weights from one uniform distribution, as in the paper."""
         with torch.no_grad():
             for parameter in self.parameters():
                 parameter.uniform_(-self.config.init, self.config.init, generator=generator)
@@ -82,7 +82,7 @@ class RecurrentSelector(NeuralSelector):
         """(B, P, H) Embeddings of the participants and (B, H) of the context, from (U, H) of utterances."""
 
     def forward(self, inputs: Inputs) -> Logits:
-        """All scores of a batch."""
+        """Compute all scores of a batch."""
         vectors: Tensor = self.vectors  # type: ignore[assignment]
         words = (vectors[inputs.words], self.utterance.w)
         utterances = self.utterance.last_states(inputs.tokens, inputs.offsets, words, plain=self.plain)
@@ -90,7 +90,7 @@ class RecurrentSelector(NeuralSelector):
         return self.compare(speakers, context, utterances[inputs.candidates])
 
     def compare(self, speakers: Tensor, context: Tensor, responses: Tensor) -> Logits:
-        """Scores by similarity: Eq. 2 and 3, and if there are heads for them, Eq. 4 and 5.
+        """Compute scores by similarity: Eq. 2 and 3, and with the conditional heads, Eq. 4 and 5.
 
         Args:
             speakers: (B, P, H), the responder first.
@@ -135,7 +135,7 @@ class RecurrentSelector(NeuralSelector):
     def loss(
         self, scores: Logits, inputs: Inputs, addressee: Tensor, response: Tensor, *, false: FalseAddressee
     ) -> Tensor:
-        """That of the paper: every head tells the true one from a false one."""
+        """The paper's loss; see `selection_loss`."""
         return selection_loss(scores, inputs.present, addressee, response, false=false)
 
     @torch.no_grad()
@@ -164,5 +164,5 @@ def _similarity(left: Tensor, right: Tensor) -> Tensor:
 
 
 def max_pool(speakers: Tensor, present: Tensor) -> Tensor:
-    """The context's embedding: the element-wise maximum over the speakers who are there (Eq. 1)."""
+    """The context's embedding: the element-wise maximum over all speakers that exist (Eq. 1)."""
     return torch.where(present[:, :, None], speakers, -torch.inf).amax(dim=1)

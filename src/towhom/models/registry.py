@@ -1,4 +1,4 @@
-"""Every system by name; imported on first use, so that a baseline needs no torch."""
+"""The registry of all systems by name. They are imported on first use, so that baselines need no torch."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ GROUP = "towhom.systems"
 
 @dataclass(frozen=True)
 class Entry:
-    """A system: where its classes are, and the settings that make it the system of that name.
+    """A registered system: its classes, and the settings that define it.
 
     Args:
-        target: Its class as `module:Class`. A system without weights is made of a corpus; one with weights
-            is a `NeuralSelector`.
-        title: As in the paper's tables.
-        settings: Those that make it this system.
-        rule: How it chooses, if not in its own way.
+        target: Its class as `module:Class`. A system without weights is constructed from a corpus; one with
+            weights is a `NeuralSelector`.
+        title: Its title in the paper's tables.
+        settings: The settings that define this system.
+        rule: How it chooses, if not by the rule of its class.
         neural: Whether it has weights to train.
         config: Its configuration, a frozen dataclass, as `module:Class`.
         runtime: The `NumpySelector` that runs it without torch, as `module:Class`.
@@ -42,7 +42,7 @@ class Entry:
 
 
 def _paper(where: str, title: str, settings: Mapping[str, Any] | None = None, **more: Any) -> Entry:
-    """A system of this package."""
+    """The entry of a neural system of this package."""
     name = where.partition(":")[2]
     config, runtime = f"towhom.models.configs:{name}Config", f"towhom.runtime.{where}"
     return Entry(f"towhom.models.{where}", title, settings or {}, config=config, runtime=runtime, **more)
@@ -62,15 +62,15 @@ SYSTEMS = {
     "sirnn-shared": _paper("sirnn:SIRNN", "SI-RNN w/ shared IGRUs", {"shared": True}),
     "sirnn-separate": _paper("sirnn:SIRNN", "SI-RNN w/o joint selection", {"joint": False}),
 }
-"""The rows of the paper's Table 3, and its footnote."""
+"""The systems of the paper's Table 3 and of its footnote."""
 
 
 @cache
 def _outside(name: str, target: str) -> Entry:
-    """The system that another package brings.
+    """The entry of a system from another package.
 
     Raises:
-        PluginError: It cannot be loaded, or is no system.
+        PluginError: It cannot be loaded, or is not a system.
     """
     found = load_object(target, f"the system {name}")
     if isinstance(found, Entry):
@@ -82,7 +82,7 @@ def _outside(name: str, target: str) -> Entry:
 
 
 def systems() -> dict[str, str]:
-    """Every system by name, and where it is; those of other packages cannot replace one of this package."""
+    """The target of every system by name; other packages cannot replace a system of this one."""
     return {**{name: found.target for name, found in SYSTEMS.items()}, **_others()}
 
 
@@ -91,11 +91,11 @@ def _others() -> dict[str, str]:
 
 
 def entry(name: str) -> Entry:
-    """The system of a name.
+    """The entry of a system by name.
 
     Raises:
-        ConfigError: There is none.
-        PluginError: That of another package cannot be loaded.
+        ConfigError: There is no system of that name.
+        PluginError: The system is from another package and cannot be loaded.
     """
     if name in SYSTEMS:
         return SYSTEMS[name]
@@ -105,7 +105,7 @@ def entry(name: str) -> Entry:
 
 
 def is_baseline(name: str) -> bool:
-    """Whether a name, or `module:Class`, is that of a system without weights.
+    """Whether a name or `module:Class` refers to a system without weights.
 
     Raises:
         PluginError: It cannot be loaded.
@@ -121,7 +121,7 @@ def system_class(name: str) -> type[Any]:
 
 
 def baseline(name: str, corpus: Corpus) -> Selector:
-    """A system without weights, for a corpus; by name, or as `module:Class`."""
+    """Make a system without weights for a corpus, given its name or `module:Class`."""
     if name == "chance":
         chance: Selector = system_class(name)()
         return chance
@@ -132,11 +132,11 @@ def baseline(name: str, corpus: Corpus) -> Selector:
 
 
 def system_config(name: str, settings: dict[str, Any]) -> Any:
-    """The configuration of a neural system: the system's own settings, and some more.
+    """The configuration of a neural system: the system's own settings and the given ones.
 
     Raises:
-        ConfigError: A setting is unknown, of the wrong type, not positive, or that of another system; all of
-            them are named.
+        ConfigError: Settings are unknown, of the wrong type, not positive, or differ from the system's own;
+            all of them are named.
     """
     if not entry(name).neural:
         raise ConfigError(f"{name} is not a trained system; it has no settings")

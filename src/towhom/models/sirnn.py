@@ -20,9 +20,9 @@ from towhom.nn.gru import GRU
 class IGRU(nn.Module):
     """A unit whose state is updated from an utterance and from another speaker's state.
 
-    r = s(u W^r + a U^r + b V^r)        how much of the own state goes into the proposal
-    p = s(u W^p + a U^p + b V^p)        how much of the other's
-    z = s(u W^z + a U^z + b V^z)        how much of the old state stays
+    r = s(u W^r + a U^r + b V^r)        how much of the own state enters the proposal
+    p = s(u W^p + a U^p + b V^p)        how much of the other's state enters it
+    z = s(u W^z + a U^z + b V^z)        how much of the old state is kept
     c = tanh(u W + (r a) U + (p b) V)   the proposal
     a' = z a + (1 - z) c
 
@@ -57,11 +57,11 @@ class SIRNN(RecurrentSelector):
         super().__init__(config, vectors, conditional=config.joint, plain=plain)
         self.sender = IGRU(config.hidden)
         self.addressee = self.sender if config.shared else IGRU(config.hidden)
-        # GRU^O reads [sender's embedding; utterance embedding] too.
+        # The input of GRU^O is [sender's embedding; utterance embedding], too.
         self.observer = None if config.shared else GRU(2 * config.hidden, config.hidden)
 
     def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
-        """Algorithm 1, then the context's embedding by max-pooling (Eq. 1)."""
+        """Run Algorithm 1, then compute the context's embedding by max-pooling (Eq. 1)."""
         if self.plain or not dialog.available(utterances):
             speakers = self._algorithm_1(inputs, utterances)
         else:
@@ -92,14 +92,14 @@ class SIRNN(RecurrentSelector):
         return speakers
 
     def _observe(self, speakers: Tensor, utterance: Tensor) -> Tensor:
-        """GRU^O; with shared units, the one unit without another speaker."""
+        """Apply GRU^O; with shared units, the single unit without another speaker."""
         if self.observer is None:
             shared: Tensor = self.sender(speakers, torch.zeros_like(speakers), utterance)
             return shared
         return self.observer.step(utterance @ self.observer.w, speakers)
 
     def _roles(self) -> tuple[dialog.Interacting, dialog.Interacting, dialog.Observing]:
-        """The three units as the kernel takes them."""
+        """The three units in the kernel's format."""
         hidden = self.config.hidden
         gates = 3 * hidden
         s, a = self.sender, self.addressee
@@ -123,7 +123,7 @@ class SIRNN(RecurrentSelector):
             a.v[:, gates:],
         )
         if self.observer is None:
-            # r, z and the proposal of the shared unit; its p has nobody to let in.
+            # r, z and the proposal of the shared unit; p is unused, as there is no other speaker.
             w, u = (torch.cat([m[:, :hidden], m[:, 2 * hidden :]], dim=1) for m in (s.w, s.u))
         else:
             w, u = self.observer.w, self.observer.u

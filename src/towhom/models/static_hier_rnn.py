@@ -1,6 +1,6 @@
 """Static-Hier-RNN: Static-RNN in two levels, after Zhou et al. (2016) and Serban et al. (2016).
 
-Utterances become embeddings first; a second GRU reads them, each beside the embedding of its sender's
+Utterances are encoded first; a second GRU reads them, each joined with the embedding of its sender's
 position.
 """
 
@@ -31,7 +31,7 @@ class StaticHierRNN(RecurrentSelector):
         self.context = GRU(2 * config.hidden, config.hidden)
 
     def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
-        """The last state of the second GRU is the context."""
+        """Take the last state of the second GRU as the context's embedding."""
         said = inputs.sender >= 0
         sender = inputs.sender[said].long().clamp(max=len(self.positions) - 1)
         rows = torch.cat([self.positions[sender], utterances[inputs.context[said]]], dim=1)

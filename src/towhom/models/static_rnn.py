@@ -1,4 +1,4 @@
-"""Static-RNN (Ouchi and Tsuboi, EMNLP 2016): one GRU over all words; a speaker is an order of speaking.
+"""Static-RNN (Ouchi and Tsuboi, EMNLP 2016): one GRU over all words; speakers are known by their order.
 
 Each utterance is preceded by a learned embedding of its sender's position: 0 the responder, then by recency.
 The candidate addressees are those same embeddings.
@@ -18,7 +18,7 @@ from towhom.nn.gru import GRU
 
 
 class StaticRNN(RecurrentSelector):
-    """The whole context as one sequence of words."""
+    """Reads the whole context as one sequence of words."""
 
     name = "static-rnn"
 
@@ -29,7 +29,7 @@ class StaticRNN(RecurrentSelector):
         self.w_position = nn.Parameter(torch.empty(config.hidden, 3 * config.hidden))
 
     def encode(self, inputs: Inputs, utterances: Tensor) -> tuple[Tensor, Tensor]:
-        """The last state of the GRU is the context."""
+        """Take the last state of the GRU as the context's embedding."""
         vectors: Tensor = self.vectors  # type: ignore[assignment]
         index, offsets = one_sequence(inputs, len(self.positions))
         context = self.context.last_states(
@@ -50,17 +50,17 @@ def by_position(positions: Tensor, inputs: Inputs) -> Tensor:
 
 
 def one_sequence(inputs: Inputs, positions: int) -> tuple[Tensor, Tensor]:
-    """Each context as one sequence of tokens: a position, the words said, the next position, and so on.
+    """Make one sequence of tokens from each context: a position, its words, the next position, and so on.
 
     Returns:
-        (tokens,) Rows of the distinct words followed by the positions; (B + 1,) where each context begins.
+        (tokens,) Indices of distinct words, then of positions; (B + 1,) where each context begins.
     """
     said = inputs.sender.reshape(-1) >= 0
     utterance = inputs.context.reshape(-1)[said].long()
     sender = inputs.sender.reshape(-1)[said].long().clamp(max=positions - 1)
-    lengths = inputs.offsets.diff()[utterance] + 1  # the position counts
+    lengths = inputs.offsets.diff()[utterance] + 1  # including the position
     begins = pad(lengths.cumsum(0), (1, 0))
-    # Where the words come from: each piece counts on from its utterance's first token, less one.
+    # The source of each word: indices count up from its utterance's first token, minus one.
     source = torch.arange(int(begins[-1])) - torch.repeat_interleave(
         begins[:-1] + 1 - inputs.offsets[:-1][utterance], lengths
     )

@@ -1,4 +1,4 @@
-"""Responses by tf-idf: the candidate whose vector has the highest cosine with the context's."""
+"""Scores responses by tf-idf: by the cosine of the candidate's vector with the context's."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from towhom.corpus import Corpus, Split
 
 
 def inverse_document_frequency(corpus: Corpus) -> NDArray[np.float64]:
-    """(V,) log(N / n) for each word: in n of the N messages of the training documents.
+    """(V,) log(N / n) for each word, which occurs in n of the N messages of the training documents.
 
-    A corpus without training documents, like a published test file, is counted as a whole: it is text alone.
+    A corpus without training documents, like a published test file, is counted as a whole, without labels.
     """
     words = len(corpus.vocabulary.words)
     documents = corpus.documents_of(Split.TRAIN)
@@ -31,7 +31,7 @@ def inverse_document_frequency(corpus: Corpus) -> NDArray[np.float64]:
 
 
 def cosine_with_context(questions: Questions, idf: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(B, C) How similar each candidate is to everything said in the context.
+    """(B, C) How similar each candidate is to the whole context.
 
     Args:
         questions: A batch, with all words of its utterances.
@@ -39,7 +39,7 @@ def cosine_with_context(questions: Questions, idf: NDArray[np.float64]) -> NDArr
     """
     words, tokens = np.unique(questions.tokens, return_inverse=True)
     utterances = len(questions.offsets) - 1
-    # The vectors have few entries: one for each different word of an utterance, utterance by utterance.
+    # The vectors are sparse: one entry per distinct word of an utterance, utterance by utterance.
     pairs, counts = np.unique(
         np.repeat(np.arange(utterances), questions.lengths) * len(words) + tokens, return_counts=True
     )

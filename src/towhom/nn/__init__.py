@@ -1,4 +1,4 @@
-"""Torch blocks: they know nothing of files or corpora. Needs the extra `train`."""
+"""Torch blocks, independent of files and corpora. Needs the extra `train`."""
 
 from towhom.extras import require
 

@@ -1,7 +1,7 @@
-"""The kernels' library: built with the machine's C compiler when it is first needed, and kept in a cache.
+"""The kernels' library: built with the machine's C compiler when it is first needed, and cached.
 
-What is in the cache is run as code. So nothing is loaded from a folder or a file that belongs to somebody
-else, or that others can write: the library is then built for this run alone.
+Cached files are run as code. So nothing is loaded from a folder or file that belongs to another user or that
+others can write to; the library is then built for this run alone.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from towhom.files import atomic_file
 _SOURCES = ("vector.h", "matrix.c", "gru.c", "dialog.c")
 _FLAGS = ("-O3", "-shared", "-fPIC", "-std=gnu11", "-w")
 _NATIVE = (("-march=native",), ("-mcpu=native",), ())
-"""How compilers are told to use all that this processor has; the first that is understood."""
+"""Flags for using all features of this processor; the first that the compiler accepts is used."""
 _PATIENCE = 120
-"""Seconds that a compiler has."""
+"""Time limit for the compiler, in seconds."""
 
 
 class NoLibraryError(Exception):
-    """There is no library; the message says why."""
+    """The library cannot be built or loaded; the message says why."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library that is loaded, and where notes about it can be kept, if anywhere."""
+    """A loaded library, and the file for notes about it, if there is one."""
 
     code: ctypes.CDLL
     compiler: str
@@ -46,14 +46,14 @@ class Library:
 
 
 def load_library(hidden: int, lanes: int | None = None) -> Library:
-    """The library for so many hidden units, from the cache or compiled now.
+    """Load the library for a number of hidden units, from the cache or compiled now.
 
     Args:
-        hidden: Hidden units.
-        lanes: Values of a vector; None for as many as the processor has.
+        hidden: Number of hidden units.
+        lanes: Number of values in a vector; None for as many as the processor has.
 
     Raises:
-        NoLibraryError: There is no compiler that makes it.
+        NoLibraryError: No compiler was found, or it failed.
     """
     compiler = _compiler()
     sources = {name: (files("towhom.nn") / name).read_bytes() for name in _SOURCES}
@@ -67,7 +67,7 @@ def load_library(hidden: int, lanes: int | None = None) -> Library:
         if private(path):
             try:
                 return Library(ctypes.CDLL(str(path)), shlex.join(compiler), notes)
-            except OSError:  # damaged: the same again
+            except OSError:  # damaged: compile it again
                 pass
     sizes = [f"-DHIDDEN={hidden}", *([] if lanes is None else [f"-DLANES={lanes}"])]
     with _built([*compiler, *_FLAGS, *sizes], sources) as library:
@@ -82,7 +82,7 @@ def load_library(hidden: int, lanes: int | None = None) -> Library:
 
 
 def cache_folder() -> Path | None:
-    """The folder for libraries, made if need be; None if others could have put something in it."""
+    """The folder for libraries, created if necessary; None if it is unusable or others can write to it."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "towhom"
     try:
@@ -93,7 +93,7 @@ def cache_folder() -> Path | None:
 
 
 def private(path: Path) -> bool:
-    """Whether a file or folder is there, belongs to the user, and can be written by nobody else."""
+    """Whether a file or folder exists, belongs to the user, and can be written by nobody else."""
     try:
         found = path.stat()
     except OSError:
@@ -102,7 +102,7 @@ def private(path: Path) -> bool:
 
 
 def _compiler() -> list[str]:
-    """The command, as CC has it, which may have options of its own."""
+    """The compiler's command: that in CC, which may include options, or the first compiler found."""
     told = shlex.split(os.environ.get("CC", ""))
     found = told or [path for path in (shutil.which(name) for name in ("gcc", "clang", "cc")) if path][:1]
     if not found:
@@ -111,7 +111,7 @@ def _compiler() -> list[str]:
 
 
 def _version(compiler: list[str]) -> str:
-    """What the compiler says it is."""
+    """The compiler's output for --version."""
     try:
         done = subprocess.run(  # noqa: S603
             [*compiler, "--version"], capture_output=True, text=True, timeout=_PATIENCE, check=False
@@ -122,7 +122,7 @@ def _version(compiler: list[str]) -> str:
 
 
 def _processor() -> str:
-    """What `native` means here: a home folder may be shared by different machines."""
+    """A description of this processor, since different machines may share a home folder."""
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
     except OSError:
@@ -133,7 +133,7 @@ def _processor() -> str:
 
 @contextmanager
 def _built(compiler: list[str], sources: dict[str, bytes]) -> Iterator[Path]:
-    """The library in a folder of its own, which is gone afterwards."""
+    """Compile the library in a temporary folder, which is deleted afterwards."""
     said = ""
     with tempfile.TemporaryDirectory(prefix="towhom-") as name:
         folder = Path(name)
@@ -157,7 +157,7 @@ def _built(compiler: list[str], sources: dict[str, bytes]) -> Iterator[Path]:
 
 
 def _threads() -> tuple[str, ...]:
-    """Flags for the threads that torch has already: a second set of them would fight over the cores."""
+    """Flags for using torch's own thread library, since a second one would compete for the cores."""
     folder = Path(torch.__file__).parent
     found = sorted([*folder.glob("lib/libgomp*"), *folder.parent.glob("torch.libs/libgomp*")])
     return ("-fopenmp", str(found[0])) if found else ()

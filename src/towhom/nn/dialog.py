@@ -1,7 +1,7 @@
-"""The dialog encoder's kernel: every participant's state, updated by each message according to their role.
+"""The dialog encoder's kernel: each message updates every participant's state according to their role.
 
-`dialog.c` says what is computed. The models prepare the weights: a unit that reads the concatenation of
-the sender's state and the utterance has a matrix for each; those that read the same state are added up.
+`dialog.c` has the formulas. The models prepare the weights: a unit whose input is the sender's state joined
+with the utterance has a matrix for each; matrices for the same state are added.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from towhom.nn.kernels import Kernels, cuts, load_kernels, pointer
 from towhom.nn.matrix import multiply, multiply_back, sum_groups, sum_products
 
 _PARTS = (4, 4, 4, 1, 1) * 2 + (3, 2, 3, 1)
-"""How many gates each of the three units' matrices is for."""
+"""Number of gates in each matrix of the three units."""
 _SAID = (0, 5, 10)
-"""Where those for utterances are, with which each unit begins."""
+"""Indices of the matrices for utterances, which come first in each unit."""
 _ENDS = (0, *accumulate(_PARTS))
 _GATES = _ENDS[-1]
 
@@ -30,11 +30,11 @@ class Interacting(NamedTuple):
     """A unit whose state is updated from another's: the sender's from the addressee's, and vice versa."""
 
     said: Tensor
-    """(H, 4H) What the utterance contributes to r, p, z and c."""
+    """(H, 4H) From the utterance to r, p, z and c."""
     self: Tensor
-    """(H, 4H) What the state itself contributes."""
+    """(H, 4H) From the unit's own state to the same."""
     other: Tensor
-    """(H, 4H) What the other's state contributes."""
+    """(H, 4H) From the other's state to the same."""
     u: Tensor
     """(H, H) From r * self to c."""
     v: Tensor
@@ -45,30 +45,30 @@ class Observing(NamedTuple):
     """The observers' unit."""
 
     said: Tensor
-    """(H, 3H) What the utterance contributes to r, z and c."""
+    """(H, 3H) From the utterance to r, z and c."""
     self: Tensor
-    """(H, 2H) What the state itself contributes to r and z."""
+    """(H, 2H) From the unit's own state to r and z."""
     sender: Tensor
-    """(H, 3H) What the sender's state contributes to r, z and c."""
+    """(H, 3H) From the sender's state to r, z and c."""
     u: Tensor
     """(H, H) From r * self to c."""
 
 
 class Steps(NamedTuple):
-    """Who does what at each step, as 32-bit integers."""
+    """The roles of participants at each step, as 32-bit integers."""
 
     sender: Tensor
-    """(B, T) -1 where there is no message."""
+    """(B, T) The sender; -1 where there is no message."""
     addressee: Tensor
-    """(B, T) -1 for nobody."""
+    """(B, T) The addressee; -1 for nobody."""
     message: Tensor
-    """(B, T) Which utterance is said."""
+    """(B, T) Index of the utterance."""
     present: Tensor
-    """(B,) How many participants there are."""
+    """(B,) Number of participants."""
 
     @classmethod
     def of(cls, sender: Tensor, addressee: Tensor, message: Tensor, present: Tensor) -> Steps:
-        """From a batch's tensors; `present`, (B, P), says of each participant whether they are there."""
+        """Make steps from a batch's tensors; `present`, (B, P), says which participants exist."""
         return cls(sender, addressee, message.to(torch.int32), present.sum(1).to(torch.int32))
 
 
@@ -86,20 +86,20 @@ def final_states(
     steps: Steps,
     participants: int,
 ) -> Tensor:
-    """(B, P, H) Everybody's state after the last step, zeros for those who are not there.
+    """(B, P, H) The participants' states after the last step; zeros for participants that do not exist.
 
     Args:
-        utterances: (U, H) Their embeddings.
-        sender: Whoever speaks.
-        addressee: Whoever is spoken to.
-        observer: Everybody else.
-        steps: Who does what.
-        participants: P, how many there are at most.
+        utterances: (U, H) Utterance embeddings.
+        sender: The unit for the sender.
+        addressee: The unit for the addressee.
+        observer: The unit for everybody else.
+        steps: The roles at each step.
+        participants: P, the maximum number of participants.
     """
     hidden = len(sender.u)
     kernels = load_kernels(hidden)
     assert kernels is not None  # noqa: S101 - the caller has looked
-    # One matrix of all, so that it is padded once: (H, gates, H) -> (H, gates, P).
+    # All are joined in one matrix, so that it is padded once: (H, gates, H) -> (H, gates, P).
     weights = torch.cat([matrix for unit in (sender, addressee, observer) for matrix in unit], dim=1)
     blocks = pad(weights.reshape(hidden, _GATES, hidden), (0, kernels.width - hidden))
     states: Tensor = _DialogFunction.apply(kernels, steps, participants, utterances, blocks)  # type: ignore[no-untyped-call]
@@ -181,7 +181,7 @@ class _DialogFunction(torch.autograd.Function):
         ]
 
         def interacting(read: Tensor, said: Tensor, gradient: Tensor) -> list[tuple[Tensor, Tensor]]:
-            # The kernel has left r * self and p * other in the third and fourth place.
+            # The kernel stores r * self and p * other in the third and fourth place.
             me, other, r_me, p_other = (read[:, i * width : i * width + hidden] for i in range(4))
             d_c = gradient[:, 3 * width :]
             return [(utterances, said), (me, gradient), (other, gradient), (r_me, d_c), (p_other, d_c)]
@@ -204,13 +204,13 @@ class _DialogFunction(torch.autograd.Function):
 
 
 class _Weights(ctypes.Structure):
-    """Pointers to a unit's matrices, then to the same transposed."""
+    """Pointers to a unit's matrices, followed by those to the transposed ones."""
 
     _fields_ = tuple((f"matrix{i}", ctypes.c_void_p) for i in range(8))
 
 
 def _units(weights: Tensor, width: int) -> tuple[list[_Weights], list[Tensor]]:
-    """The three units as the kernel wants them, and what must not be freed before it has run."""
+    """The three units in the kernel's format, and the tensors that must not be freed before it has run."""
     blocks = transposed(weights, width)
     units, keep = [], [blocks]
     for start, stop in pairwise((*_SAID, len(_PARTS))):
@@ -223,5 +223,5 @@ def _units(weights: Tensor, width: int) -> tuple[list[_Weights], list[Tensor]]:
 
 
 def _columns(part: int, width: int) -> slice:
-    """Those of one of the units' matrices, where all are side by side."""
+    """The columns of one matrix of the units, where all are side by side."""
     return slice(_ENDS[part] * width, _ENDS[part + 1] * width)

@@ -2,11 +2,11 @@
 
     r, z = s(x W + h U)      c = tanh(x W_c + (r h) U_c)      h' = z h + (1 - z) c
 
-This is the unit of Cho et al. (2014), as the paper has it: the reset gate acts before the product with U_c,
+This is the unit of Cho et al. (2014), as used in the paper: the reset gate acts before the product with U_c,
 not after it as in `torch.nn.GRU`. Gates are in the order r, z, c.
 
-Sequences come as distinct inputs, an index of them for each token, and offsets of sequences: what occurs
-several times is projected once, and no padding is computed.
+Sequences are given as distinct inputs, an index into them for each token, and the offsets of sequences. So an
+input that occurs several times is projected once, and no padding is computed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from towhom.nn.matrix import project, sum_groups, sum_products
 
 
 class GRU(nn.Module):
-    """The unit's parameters, and the ways to run it.
+    """The unit's parameters and its implementations.
 
     Args:
         inputs: Size of x.
@@ -50,11 +50,11 @@ class GRU(nn.Module):
         """The state after the last token of each sequence; zero for an empty one.
 
         Args:
-            index: (tokens,) Which input each token is.
+            index: (tokens,) Index of each token's input.
             offsets: (S + 1,) Where each sequence begins.
-            inputs: Distinct inputs, (N, D), with the weights they go through, (D, 3H); the index counts on
-                from one pair to the next.
-            plain: Whether to pad all sequences to the longest and compute all of it, as one would at first.
+            inputs: Distinct inputs, (N, D), with their weights, (D, 3H); the index continues from one pair to
+                the next.
+            plain: Whether to use the simple implementation, which pads all sequences to the longest.
         """
         rows = inputs[0][0]
         fits = rows.device.type == "cpu" and rows.dtype == torch.float32
@@ -73,7 +73,7 @@ class GRU(nn.Module):
         return state
 
     def packed(self, projected: Tensor, index: Tensor, offsets: Tensor) -> Tensor:
-        """`last_states` by torch, without padding."""
+        """Implements `last_states` in torch, without padding."""
         lengths = offsets.diff()
         order = torch.argsort(lengths, descending=True, stable=True)
         starts, sizes = offsets[:-1][order], lengths[order]
@@ -83,14 +83,14 @@ class GRU(nn.Module):
             active = int((sizes > place).sum())
             finished.append(state[active:])
             state = self.step(projected[index[starts[:active] + place]], state[:active])
-        # Those that ended first are last in the order.
+        # Sequences that ended first are last in the order.
         states = torch.cat([state, *reversed(finished)])
         return states[torch.argsort(order)]
 
     def with_kernels(
         self, kernels: Kernels, index: Tensor, offsets: Tensor, inputs: Sequence[tuple[Tensor, Tensor]]
     ) -> Tensor:
-        """`last_states` by the kernels."""
+        """Implements `last_states` with the kernels."""
         hidden, width = self.hidden, kernels.width
 
         def widen(weights: Tensor, gates: int) -> Tensor:
@@ -155,7 +155,7 @@ class _GRUFunction(torch.autograd.Function):
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """One below the other; a single one is not copied."""
+    """Concatenate tensors along the first dimension; a single one is not copied."""
     return parts[0] if len(parts) == 1 else torch.cat([*parts])
 
 

@@ -1,7 +1,7 @@
-"""The compiled kernels, where they are faster than torch.
+"""The compiled kernels, used where they are faster than torch.
 
 They are optional. Without a compiler, where torch is faster, or with `TOWHOM_KERNELS=off`, torch does the
-same computation. Which is faster is tried once on each machine, and kept beside the library.
+same computation. A trial once per machine decides which is faster; its result is stored beside the library.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from towhom.files import atomic_file
 from towhom.nn.compiling import Library, NoLibraryError, load_library, private
 
 _WIDEST = 16
-"""Values of an AVX-512 vector. Some processors are faster with half of it, so both are tried."""
+"""Number of values in an AVX-512 vector. Some processors are faster with half of it, so both are tried."""
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """The library, and how it lays out rows."""
+    """The library and its row format."""
 
     code: ctypes.CDLL
     width: int
-    """Values of a row: the hidden units, padded to whole vectors."""
+    """Number of values in a row: the hidden units, padded to whole vectors."""
     lanes: int
-    """Values of a vector, by the processor: 16 with AVX-512, 8 with AVX2, 4 with NEON or SSE."""
+    """Number of values in a vector: 16 with AVX-512, 8 with AVX2, 4 with NEON or SSE."""
 
     @classmethod
     def of(cls, code: ctypes.CDLL) -> Kernels:
-        """Of a library that is loaded."""
+        """The kernels of a loaded library."""
         width, lanes = (ctypes.c_int32.in_dll(code, name).value for name in ("row_width", "vector_width"))
         return cls(code, width, lanes)
 
@@ -51,7 +51,7 @@ class Choice:
     compiler: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """For records and for people."""
+        """The choice as values for records."""
         if self.kernels is None:
             return {"used": False, "why": self.why}
         return {"used": True, "lanes": self.kernels.lanes, "compiler": self.compiler, "why": self.why}
@@ -59,7 +59,7 @@ class Choice:
 
 @cache
 def choose_kernels(hidden: int) -> Choice:
-    """What to compute so many hidden units with, on this machine."""
+    """Choose kernels or torch for a number of hidden units on this machine."""
     wanted = os.environ.get("TOWHOM_KERNELS", "").lower()
     if wanted in ("off", "0", "no"):
         return Choice(None, f"TOWHOM_KERNELS={wanted}")
@@ -80,12 +80,12 @@ def choose_kernels(hidden: int) -> Choice:
 
 
 def load_kernels(hidden: int) -> Kernels | None:
-    """The kernels for so many hidden units, or None if torch is to be used."""
+    """The kernels for a number of hidden units, or None if torch is to be used."""
     return choose_kernels(hidden).kernels
 
 
 class _Trial(NamedTuple):
-    """How long kernels took for something, and torch for the same."""
+    """The times that kernels and torch took for the same computation."""
 
     kernels: Kernels
     seconds: float
@@ -93,13 +93,13 @@ class _Trial(NamedTuple):
 
 
 def _trial(library: Library, hidden: int) -> _Trial:
-    """What a trial found, now or when the library was new."""
+    """The result of a trial, from the library's notes or run now."""
     kernels = Kernels.of(library.code)
     if library.notes is not None and private(library.notes):
         with suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads(library.notes.read_text("utf-8"))
             return _Trial(kernels, float(found["seconds"]), float(found["torch_seconds"]))
-    from towhom.nn.trial import compare  # which runs what is above this module
+    from towhom.nn.trial import compare  # imported here, since it imports this module indirectly
 
     seconds, torch_seconds = compare(kernels, hidden)
     if library.notes is not None:
@@ -110,9 +110,9 @@ def _trial(library: Library, hidden: int) -> _Trial:
 
 @contextmanager
 def tiny_values_flushed() -> Iterator[None]:
-    """Count values too small for a float's full precision as zero: computing with them is very slow.
+    """Treat denormal floats as zero, since computing with them is very slow.
 
-    That is a state of the processor, and of the whole process; it is left as it was found.
+    This is a state of the processor for the whole process; it is restored afterwards.
     """
     before = float(torch.tensor(2.0**-130) * 0.5) == 0.0
     torch.set_flush_denormal(True)
@@ -123,9 +123,9 @@ def tiny_values_flushed() -> Iterator[None]:
 
 
 def keep_memory() -> None:
-    """Have the C library keep what is freed: batches need the same large blocks again and again.
+    """Make the C library keep freed memory, since all batches need the same large blocks.
 
-    Otherwise each is fetched from the system anew, and cleared, which takes a tenth of the time.
+    Otherwise each block is requested from the system and cleared again, which takes a tenth of the time.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -136,14 +136,14 @@ def keep_memory() -> None:
 
 
 def pointer(tensor: Tensor) -> ctypes.c_void_p:
-    """The address of a contiguous tensor's values."""
+    """The address of the values of a contiguous tensor."""
     if not tensor.is_contiguous():
         raise ValueError("a kernel was given a tensor that is not contiguous")
     return ctypes.c_void_p(tensor.data_ptr())
 
 
 def cuts(weights: Tensor) -> Tensor:
-    """(parts + 1,) Cuts things of some weights into parts of the same weight, one for each thread."""
+    """(parts + 1,) Bounds of parts of about equal total weight, one for each thread."""
     parts = max(1, min(torch.get_num_threads(), len(weights)))
     sums = weights.cumsum(0)
     wanted = torch.arange(1, parts) * (int(sums[-1]) if len(sums) else 0) // parts

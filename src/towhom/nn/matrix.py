@@ -1,6 +1,6 @@
-"""Products of whole matrices by the kernels: `matrix.c` says what is computed.
+"""Products of whole matrices with the kernels; `matrix.c` has the formulas.
 
-A matrix may be some columns of a wider one. What comes out is as many whole vectors wide as the kernels want.
+A matrix may consist of some columns of a wider one. Results are padded to the kernels' row width.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def multiply(kernels: Kernels, x: Tensor, matrix: Tensor) -> Tensor:
 
 
 def multiply_back(kernels: Kernels, gradient: Tensor, weights: Tensor) -> Tensor:
-    """(N, K), (D, K) -> (N, D) The gradient of what was multiplied with weights."""
+    """(N, K), (D, K) -> (N, D) The gradient of the matrix that was multiplied with weights."""
     wanted = len(weights)
     turned = pad(weights.T, (0, -wanted % kernels.lanes)).contiguous()
     return multiply(kernels, gradient, turned)[:, :wanted]
@@ -44,7 +44,7 @@ def sum_products(kernels: Kernels, x: Tensor, gradient: Tensor, out: Tensor | No
 
 
 def sum_groups(kernels: Kernels, x: Tensor, group: Tensor, groups: int) -> Tensor:
-    """(N, K), (N,) -> (groups, K) Sums of rows, by the group that each is in."""
+    """(N, K), (N,) -> (groups, K) The sum of the rows of each group."""
     out = torch.empty(groups, x.shape[1])
     rows, columns, count = map(ctypes.c_int64, (*x.shape, groups))
     places = group.to(torch.int64)
@@ -66,12 +66,12 @@ def _run(function: Callable[..., object], inner: int, x: Tensor, matrix: Tensor,
 
 
 def _columns(matrix: Tensor) -> tuple[ctypes.c_void_p, ctypes.c_int64]:
-    """Where a matrix begins, and how far apart its rows are."""
+    """The address of a matrix and the stride of its rows."""
     return ctypes.c_void_p(matrix.data_ptr()), ctypes.c_int64(matrix.stride(0))
 
 
 class _Projection(torch.autograd.Function):
-    """x W."""
+    """The product x W, with its gradient."""
 
     @staticmethod
     def forward(ctx: Any, kernels: Kernels, x: Tensor, weights: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""A trial of the kernels against torch on the processor at hand, of some milliseconds: which is used?"""
+"""A trial of some milliseconds that decides between the kernels and torch on this processor."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from towhom.nn.gru import GRU
 from towhom.nn.kernels import Kernels
 
 _LENGTHS = tuple(range(1, 13)) * 4
-"""Words of utterances, as they are in chat."""
+"""Numbers of words per utterance, as in chats."""
 _ROUNDS = 6
 _OURS = 4
-"""How often the kernels run in a round: enough to tell widths apart that are near each other."""
+"""How often the kernels run per round: enough to distinguish vector widths of similar speed."""
 
 
 def compare(kernels: Kernels, hidden: int) -> tuple[float, float]:
-    """Seconds for a GRU forward and back on one thread: those of the kernels, those of torch.
+    """Seconds for a GRU forward and backward on one thread: with the kernels, and with torch.
 
-    Of the processor's time, the best of some rounds each: what else the machine does must not decide.
+    Each is the best processor time of several rounds, so that other load on the machine does not decide.
     """
     generator = torch.Generator().manual_seed(0)
 

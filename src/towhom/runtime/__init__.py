@@ -1,7 +1,8 @@
-"""Running a trained model with NumPy alone: each neural system again, forward only, without torch.
+"""Runs trained models with NumPy alone: each neural system, forward only, without torch.
 
-`towhom.models` is where the systems are trained and explained; the modules here have the same names and
-answer the same, to rounding (tests/runtime compares them). docs/live.md says why this and not ONNX Runtime.
+`towhom.models` has the systems for training, with explanations; the modules here have the same names and
+give the same results up to rounding (tests/runtime compares them). docs/live.md says why this and
+not ONNX Runtime.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every trained system is when it runs without torch."""
+"""The base class of trained systems that run without torch."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Array = NDArray[np.float32]
 
 
 class NumpySelector(Selector):
-    """A trained system, forward only. Utterances are encoded first, each once, wherever it comes up again.
+    """A trained system, forward only. Each utterance is encoded once, however often it occurs.
 
     Args:
-        weights: By the names that the torch model gives them.
+        weights: Arrays by the names of the torch model.
         vectors: (V, dimensions) Word vectors by word id.
         settings: The system's configuration.
     """
@@ -35,15 +35,15 @@ class NumpySelector(Selector):
     @classmethod
     @abstractmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
-        """The weights that there must be."""
+        """Names and shapes of the weights."""
 
     @abstractmethod
     def encode_utterances(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Array:
-        """(U, H) Embeddings of some utterances, given as word ids one after the other."""
+        """(U, H) Embeddings of utterances, given as the word ids of one after the other."""
 
     @abstractmethod
     def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
-        """Probabilities for a batch of questions, where the (U, H) embeddings of the utterances are known."""
+        """Probabilities for a batch of questions, given the (U, H) embeddings of the utterances."""
 
     def score_many(self, questions: Questions) -> Scores:
         """Probabilities for a batch of questions."""

@@ -13,7 +13,7 @@ from towhom.runtime.recurrent import RecurrentSelector, max_pool
 
 
 class DynamicRNN(RecurrentSelector):
-    """The sender's embedding is updated by what is said, everybody else's from a zero input."""
+    """The sender's embedding is updated from the utterance, everybody else's from a zero input."""
 
     name = "dynamic-rnn"
 
@@ -23,7 +23,7 @@ class DynamicRNN(RecurrentSelector):
 
     @classmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
-        """The weights that there must be."""
+        """Names and shapes of the weights."""
         h = settings.hidden
         return super().shapes(settings) | {"speaker.w": (h, 3 * h), "speaker.u": (h, 3 * h)}
 

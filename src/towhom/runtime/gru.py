@@ -11,12 +11,12 @@ Array = NDArray[np.float32]
 class GRU:
     """A unit without bias terms; gates are in the order r, z, c.
 
-    As s(x) = (1 + tanh(x / 2)) / 2, the halves are in the weights: fewer calls, which cost more than what
-    they compute.
+    Since s(x) = (1 + tanh(x / 2)) / 2, the factors of 1/2 are put into the weights: this saves calls, which
+    cost more than the computation.
 
     Args:
-        w: (D, 3H) From the input.
-        u: (H, 3H) From the state.
+        w: (D, 3H) Weights of the input.
+        u: (H, 3H) Weights of the state.
     """
 
     def __init__(self, w: Array, u: Array) -> None:
@@ -27,7 +27,7 @@ class GRU:
         self._proposal = np.ascontiguousarray(u[:, 2 * self.hidden :]) * np.float32(0.5)
 
     def project(self, inputs: Array) -> Array:
-        """(N, D) -> (N, 3H) What inputs contribute to a step."""
+        """(N, D) -> (N, 3H) The contribution of inputs to a step."""
         result: Array = inputs.dot(self._w)
         return result
 
@@ -47,11 +47,11 @@ class GRU:
         """(S, H) The state after the last token of each sequence; zero for an empty one.
 
         Args:
-            projected: (tokens, 3H) What the tokens contribute.
+            projected: (tokens, 3H) The tokens' contributions, see `project`.
             offsets: (S + 1,) Where each sequence begins.
         """
         result = np.zeros((len(offsets) - 1, self.hidden), np.float32)
-        if len(offsets) == 2:  # a message that has just come in
+        if len(offsets) == 2:  # a single new message
             state = result[0]
             for row in projected[offsets[0] : offsets[1]]:
                 state = self.step(row, state)
@@ -60,7 +60,7 @@ class GRU:
         lengths = np.diff(offsets)
         order = np.argsort(-lengths, kind="stable")
         starts, sizes = offsets[:-1][order], lengths[order]
-        # How many sequences are longer than 0, 1, 2, ...: those that end drop out at the end of the order.
+        # Number of sequences longer than 0, 1, 2, ...; sequences that end drop out at the end of the order.
         longest = int(sizes[0]) if len(sizes) else 0
         active = np.searchsorted(-sizes, -np.arange(longest), side="left").tolist()
         state = result[: active[0]] if longest else result
@@ -75,7 +75,7 @@ class GRU:
 
 
 def mixed(old: Array, new: Array, twice_z: Array) -> Array:
-    """The old state and the proposal: z a + (1 - z) c, from twice z."""
+    """Mix the old state and the proposal: z a + (1 - z) c, given 2 z."""
     result = old - new
     result *= twice_z
     result *= 0.5

@@ -1,4 +1,4 @@
-"""What the paper's neural systems share when they run: words to embeddings, embeddings to scores."""
+"""The parts that the paper's neural systems share: words to embeddings, and embeddings to scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from towhom.selection import Rule, Scores
 
 
 class Logits(NamedTuple):
-    """Scores before the sigmoid: of the two heads that see the context, and of the two that see more."""
+    """Scores before the sigmoid: of the two heads that see only the context, and of the two others."""
 
     addressee: Array
     """(B, P)"""
@@ -33,7 +33,7 @@ class RecurrentSelector(NumpySelector):
     """A system with an utterance GRU, forward only.
 
     Args:
-        weights: By the names that the torch model gives them.
+        weights: Arrays by the names of the torch model.
         vectors: (V, dimensions) Word vectors by word id.
         settings: The system's configuration.
     """
@@ -49,7 +49,7 @@ class RecurrentSelector(NumpySelector):
 
     @classmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
-        """The weights that there must be."""
+        """Names and shapes of the weights."""
         d, h = settings.dimensions, settings.hidden
         return {
             "utterance.w": (d, 3 * h),
@@ -63,11 +63,11 @@ class RecurrentSelector(NumpySelector):
         """(B, P, H) Embeddings of the participants and (B, H) of the context, from (U, H) of utterances."""
 
     def encode_utterances(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Array:
-        """(U, H) Embeddings of some utterances, given as word ids one after the other."""
+        """(U, H) Embeddings of utterances, given as the word ids of one after the other."""
         return self.utterance.last_states(self.utterance.project(self.vectors[tokens]), offsets)
 
     def score_encoded(self, questions: Questions, utterances: Array) -> Scores:
-        """The same, where the (U, H) embeddings of the utterances are known already."""
+        """Probabilities for a batch of questions, given the (U, H) embeddings of the utterances."""
         logits = self.logits(questions, utterances)
         return Scores(
             mask_addressees(_probability(logits.addressee), questions),
@@ -77,7 +77,7 @@ class RecurrentSelector(NumpySelector):
         )
 
     def logits(self, questions: Questions, utterances: Array) -> Logits:
-        """Scores before the sigmoid, those of participants who are not there included."""
+        """Scores before the sigmoid, including those of participants who do not exist."""
         speakers, context = self.encode(questions, utterances)
         responses = utterances[questions.candidates]
         seen = np.concatenate([speakers[:, 0], context], axis=1)  # [a_res; h_C]
@@ -102,6 +102,6 @@ def _probability(logits: Array) -> NDArray[np.float64]:
 
 
 def max_pool(speakers: Array, present: NDArray[np.bool_]) -> Array:
-    """The context's embedding: the element-wise maximum over the speakers who are there (Eq. 1)."""
+    """The context's embedding: the element-wise maximum over all speakers that exist (Eq. 1)."""
     result: Array = np.where(present[:, :, None], speakers, np.float32(-np.inf)).max(axis=1)
     return result

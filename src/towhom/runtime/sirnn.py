@@ -15,9 +15,9 @@ from towhom.runtime.recurrent import RecurrentSelector, max_pool
 class SIRNN(RecurrentSelector):
     """The speaker interaction RNN, one sample at a time.
 
-    A step is a few dozen small operations, and calling them takes longer than computing them. So what all
-    participants go through is done for all at once, sender and addressee put in their places before it; what
-    is multiplied with the same state is one matrix; and the halves of the gates are in the weights, as in
+    A step is a few dozen small operations, and calling them takes longer than computing them. So operations
+    that all participants need are done for all at once, after sender and addressee are inserted; weights of
+    the same state are joined in one matrix; and the factors of 1/2 of the gates are in the weights, as in
     `GRU`.
     """
 
@@ -30,11 +30,11 @@ class SIRNN(RecurrentSelector):
         units.append(units[0] if settings.shared else _blocks(weights, "addressee", h))
         (s_w, s_u, s_v), (a_w, a_u, a_v) = units
         if settings.shared:
-            o_w, o_u = s_w, s_u  # without p: it has nobody to let in
+            o_w, o_u = s_w, s_u  # without p, as there is no other speaker
         else:
             o_w, o_u = ({k: weights[f"observer.{m}"][:, c] for k, c in _columns("rzc", h)} for m in "wu")
-        # What an utterance and the sender's state contribute, in the order in which it is needed: r and z of
-        # sender and addressee, p of both, the proposals of both, and the observers' r, z and proposal.
+        # Weights of the utterance and of the sender's state, in the order of their use: r and z of sender and
+        # addressee, p of both, the proposals of both, and the observers' r, z and proposal.
         read = [s_w["r"], s_w["z"], a_w["r"], a_w["z"], s_w["p"], a_w["p"], s_w["c"], a_w["c"]]
         read += [o_w["r"], o_w["z"], o_w["c"]]
         halves = np.repeat(np.array([0.5, 1, 0.5, 1], np.float32), [6 * h, 2 * h, 2 * h, h])
@@ -43,11 +43,11 @@ class SIRNN(RecurrentSelector):
         self._from_utterance = np.ascontiguousarray(both[h:])
         self._from_sender = np.ascontiguousarray(both[:h])
         self._from_sender[:, : 6 * h] += np.concatenate(own, axis=1) * np.float32(0.5)
-        # What the addressee's state contributes to the gates.
+        # Weights of the addressee's state in the gates.
         self._from_addressee = np.float32(0.5) * np.concatenate(
             [s_v["r"], s_v["z"], a_u["r"], a_u["z"], s_v["p"], a_u["p"]], axis=1
         )
-        # Both proposals, from r times their own states, and p times the other's.
+        # Weights of both proposals, for r times the own state and p times the other's.
         zero = np.zeros((h, h), np.float32)
         self._proposals = np.float32(0.5) * np.block(
             [[s_u["c"], zero], [zero, a_u["c"]], [s_v["c"], zero], [zero, a_v["c"]]]
@@ -58,7 +58,7 @@ class SIRNN(RecurrentSelector):
 
     @classmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
-        """The weights that there must be."""
+        """Names and shapes of the weights."""
         h = settings.hidden
         shapes = super().shapes(settings)
         if settings.joint:
@@ -70,7 +70,7 @@ class SIRNN(RecurrentSelector):
         return shapes
 
     def encode(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
-        """Algorithm 1, then Eq. 1."""
+        """Run Algorithm 1, then Eq. 1."""
         present = questions.present
         seen = utterances @ self._from_utterance
         speakers = np.zeros((*present.shape, self.hidden), np.float32)
@@ -85,7 +85,7 @@ class SIRNN(RecurrentSelector):
         return speakers, max_pool(speakers, present)
 
     def _step(self, states: Array, heard: Array, sdr: int, adr: int) -> Array:
-        """(P, H) -> (P, H) One message: everybody's state is updated, according to their role."""
+        """(P, H) -> (P, H) Process one message: update everybody's state according to their role."""
         h, h2 = self.hidden, 2 * self.hidden
         a_sdr = states[sdr]
         x = a_sdr.dot(self._from_sender)
@@ -122,7 +122,7 @@ def _columns(names: str, h: int) -> list[tuple[str, slice]]:
 
 
 def _blocks(weights: Mapping[str, Array], unit: str, h: int) -> list[dict[str, Array]]:
-    """W, U and V of an IGRU, taken apart: r, p, z and the proposal."""
+    """W, U and V of an IGRU, each split into r, p, z and the proposal."""
     return [
         {name: weights[f"{unit}.{matrix}"][:, columns] for name, columns in _columns("rpzc", h)}
         for matrix in "wuv"

@@ -14,7 +14,7 @@ from towhom.runtime.static_rnn import by_position
 
 
 class StaticHierRNN(RecurrentSelector):
-    """A GRU over utterances, each beside the embedding of its sender's position."""
+    """A GRU over utterances, each joined with the embedding of its sender's position."""
 
     name = "static-hier-rnn"
 
@@ -25,7 +25,7 @@ class StaticHierRNN(RecurrentSelector):
 
     @classmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
-        """The weights that there must be."""
+        """Names and shapes of the weights."""
         h = settings.hidden
         return super().shapes(settings) | {
             "positions": (settings.positions, h),
@@ -34,7 +34,7 @@ class StaticHierRNN(RecurrentSelector):
         }
 
     def encode(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
-        """The participants' positions, and the last state of the second GRU."""
+        """The embeddings of the participants' positions, and the last state of the second GRU."""
         said = questions.sender != NOBODY
         places = np.minimum(questions.sender[said], len(self._positions) - 1)
         rows = np.concatenate([self._positions[places], utterances[questions.context[said]]], axis=1)

@@ -21,13 +21,13 @@ class StaticRNN(RecurrentSelector):
         super().__init__(weights, vectors, settings)
         self._positions = weights["positions"]
         self._context = GRU(weights["context.w"], weights["context.u"])
-        # The positions have weights of their own, to the same unit.
+        # Positions have their own input weights in the same unit.
         positions = GRU(weights["w_position"], weights["context.u"])
         self._projected_positions = positions.project(self._positions)
 
     @classmethod
     def shapes(cls, settings: Any) -> dict[str, tuple[int, ...]]:
-        """The weights that there must be."""
+        """Names and shapes of the weights."""
         d, h = settings.dimensions, settings.hidden
         return super().shapes(settings) | {
             "positions": (settings.positions, h),
@@ -37,7 +37,7 @@ class StaticRNN(RecurrentSelector):
         }
 
     def encode(self, questions: Questions, utterances: Array) -> tuple[Array, Array]:
-        """The participants' positions, and the last state of the GRU."""
+        """The embeddings of the participants' positions, and the last state of the GRU."""
         words = self._context.project(self.vectors[questions.tokens])
         rows, lengths = [], []
         for context, senders in zip(questions.context, questions.sender, strict=True):

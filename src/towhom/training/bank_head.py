@@ -27,14 +27,14 @@ from towhom.live import Model
 from towhom.loading import load
 
 _BATCH, _MINING = 2048, 512
-"""Pairs of a batch, and how many of them have mined negatives besides."""
+"""Number of pairs per batch, and number of those that have mined negatives, too."""
 _DRAWN, _MINED = 20_000, 8
-"""Responses that are drawn for it, and those of them that are kept for each pair."""
+"""Number of responses drawn for mining, and number of those that are kept for each pair."""
 _AT_ONCE = 4096
 
 
 def states_of(bank: Bank, model: Model) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
-    """(N, H), (N, H) What the responses of a bank say, and what they answered."""
+    """(N, H), (N, H) The encoded texts of a bank's responses, and of the messages that they answered."""
     said, asked = [], []
     for segment in bank.segments:
         for table in segment.table.pieces(_AT_ONCE):
@@ -55,7 +55,7 @@ def states_of(bank: Bank, model: Model) -> tuple[NDArray[np.float16], NDArray[np
 def train_head(
     said: NDArray[np.float16], asked: NDArray[np.float16], start: Head, *, epochs: int = 4, seed: int = 0
 ) -> Head:
-    """Projections that tell the response to a message from others; the second half of epochs mines."""
+    """Train projections that tell the true response from others; negatives are mined in the second half."""
     torch: Any = require("torch", extra="train", purpose="training")
     torch.manual_seed(seed)
     normalize, entropy = torch.nn.functional.normalize, torch.nn.functional.cross_entropy
@@ -89,7 +89,7 @@ def train_head(
 
 
 def main() -> None:
-    """Train on the responses of a bank."""
+    """Train projections on the responses of a bank and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("bank", type=Path)
     parser.add_argument("out", type=Path)

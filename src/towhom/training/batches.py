@@ -1,4 +1,4 @@
-"""The order in which training sees its samples: short runs of consecutive ones, from everywhere, shuffled."""
+"""The order of training samples: short runs of consecutive samples, shuffled over the whole corpus."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Made = TypeVar("Made")
 
 
 def training_samples(corpus: Corpus, context: int) -> NDArray[np.int64]:
-    """The samples whose context is all there and whose addressee can be chosen.
+    """The training samples with a complete context and an addressee who can be chosen.
 
-    A published file may have somebody address themselves: there is nobody to be told from others then.
+    Samples whose speaker addresses themselves, as in some published files, are left out.
     """
     samples = corpus.samples_of(Split.TRAIN, context=context)
     message = corpus.samples.message[samples]
@@ -28,12 +28,11 @@ def training_samples(corpus: Corpus, context: int) -> NDArray[np.int64]:
 
 
 class TrainingSamples:
-    """The samples that training uses, epoch by epoch. What is random depends on seed and epoch alone.
+    """The samples that training uses, epoch by epoch. Random choices depend only on seed, epoch and batch.
 
     Args:
-        corpus: Where they are.
-        config: How many of them are in a batch, how many consecutive ones stay together, and how many
-            candidates they have.
+        corpus: The corpus with the samples.
+        config: The sizes of batches and runs, and the number of candidates.
     """
 
     def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
@@ -50,7 +49,7 @@ class TrainingSamples:
         """The samples of each batch of an epoch."""
         generator = np.random.default_rng([self._config.seed, epoch, 0])
         documents, first = np.unique(self._document, return_index=True)
-        # Runs begin somewhere else in each epoch, so that their borders fall elsewhere.
+        # Runs start at other samples in each epoch, so that their borders vary.
         size = self._config.run
         shift = generator.integers(0, size, size=len(documents))
         which = np.searchsorted(documents, self._document)
@@ -65,7 +64,7 @@ class TrainingSamples:
         ]
 
     def candidates(self, epoch: int) -> Callable[[NDArray[np.int64]], NDArray[np.uint32]]:
-        """For samples of an epoch, the true response and a false one, (B, 2), in this order."""
+        """A function that gives the candidates of samples, (B, 2): the true response and a false one."""
         size = self._config.candidates
         generator = np.random.default_rng([self._config.seed, epoch, 1])
         count = len(self._corpus.samples.message)
@@ -80,7 +79,7 @@ class TrainingSamples:
         return choose
 
     def seen(self, epoch: int, number: int, samples: NDArray[np.int64]) -> tuple[int, NDArray[np.bool_]]:
-        """How much of the context a batch sees, and which of its samples have their addressee in it."""
+        """The length of the context that a batch sees, and which samples have their addressee in it."""
         generator = np.random.default_rng([self._config.seed, epoch, 2, number])
         distance = self._corpus.samples.distance[samples]
         context = self._config.context
@@ -92,7 +91,7 @@ class TrainingSamples:
 
 
 def ahead(make: Callable[[int], Made], first: int, count: int, *, by: int = 3) -> Iterator[Made]:
-    """What `make` gives for first, ... count - 1, made in a thread while the one before is in use."""
+    """Results of `make` for first, ... count - 1; up to `by` are computed in advance, in another thread."""
     with ThreadPoolExecutor(1, thread_name_prefix="towhom-batches") as pool:
         waiting: deque[Future[Made]] = deque()
         try:

@@ -1,4 +1,4 @@
-"""The state of a training run in one file, written at once: it can be killed at any moment and go on."""
+"""The state of a training run in one file, written atomically, so that a killed run can continue."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from towhom.files import atomic_file
 
 @dataclass
 class Progress:
-    """How far a run has come.
+    """The progress of a run.
 
     Args:
-        epoch: The epoch that is under way, from 0.
-        batch: The next batch of it.
-        best: The best dev ADR-RES so far, and the epoch it was reached in.
-        history: What was measured after each epoch.
+        epoch: The current epoch, from 0.
+        batch: Its next batch.
+        best: The best dev ADR-RES so far.
+        best_epoch: The epoch in which it was reached; -1 before the first.
+        history: The measurements after each epoch.
         loss: Sum of the losses of the batches of this epoch.
         seconds: Time spent training.
-        samples: Samples trained on.
+        samples: Number of samples trained on.
     """
 
     epoch: int = 0
@@ -49,12 +50,12 @@ def save_checkpoint(
     progress: Progress,
     identity: dict[str, Any],
 ) -> None:
-    """Write everything that the rest of the run depends on."""
+    """Write everything that the run needs to continue."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
     for number, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
-    # Copies: the shared units of a system are one tensor under two names, which the format refuses.
+    # Copied, since shared units of a system are one tensor under two names, which the format refuses.
     copies = {
         name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, value in tensors.items()
@@ -67,10 +68,10 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, identity: dict[str, Any]
 ) -> tuple[Progress, dict[str, Tensor]]:
-    """Take up a run where it was left; the weights of its best epoch, and how far it had come.
+    """Restore model and optimizer from a checkpoint; returns the progress and the weights of the best epoch.
 
     Raises:
-        TowhomError: The file is damaged, or of a run with other data or settings.
+        TowhomError: The file is damaged, or belongs to a run with other data or settings.
     """
     try:
         with safe_open(path, framework="pt") as file:

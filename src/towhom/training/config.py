@@ -1,4 +1,4 @@
-"""What a training run depends on, besides its data."""
+"""The settings of a training run."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from towhom.models.configs import FalseAddressee
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """How a system is trained. The defaults are what trains best here; docs/log.md says how they were chosen.
+    """Settings for training a system. The defaults gave the best results; see docs/log.md.
 
-    The paper's own settings are in the experiments, by the name of `paper`.
+    The paper's own settings are in the experiments, under the name `paper`.
 
     Args:
         system: A name from the registry.
         settings: Settings of the system, such as its size.
-        context: T, messages of context.
-        short: Share of the batches that see less of the context, any number of messages: chats begin short.
-        candidates: C, candidates of a sample, as dev is measured. Training sees the true one beside one of
-            the others, drawn anew each epoch.
-        batch: Samples of a batch.
+        context: T, the number of context messages.
+        short: Share of the batches with a shorter context of random length, since chats begin short.
+        candidates: C, the number of candidates per sample in evaluation on dev. Training uses the true one
+            and one of the others, drawn anew each epoch.
+        batch: Number of samples per batch.
         run: A batch is made of runs of so many consecutive samples, so that their contexts overlap.
-        learning_rate: Of Adam.
-        weight_decay: L2, added to the gradient.
+        learning_rate: Adam's learning rate.
+        weight_decay: L2 penalty, added to the gradient.
         clip: Gradients with a larger norm are scaled down to it.
-        false_addressee: Whom the true addressee is told from: the best-scoring other participant, or all.
-        epochs: At most.
-        patience: Epochs without a better dev ADR-RES before it stops.
-        seed: For weights, order and false candidates.
-        plain: Whether to compute as one would at first: everything padded, nothing shared. It is slow; each
+        false_addressee: The false addressees: the best-scoring other participant, or all others.
+        epochs: Maximum number of epochs.
+        patience: Number of epochs without a better dev ADR-RES before training stops.
+        seed: Seed of weights, order and false candidates.
+        plain: Whether to use the simple implementation, with padding and without sharing. It is slow; each
             step agrees with the fast one up to rounding, which grows as training goes on.
     """
 
@@ -51,21 +51,21 @@ class TrainingConfig:
     plain: bool = False
 
     def described(self) -> dict[str, Any]:
-        """The settings as models and checkpoints hold them; two runs with the same ones are the same."""
+        """The settings as stored in models and checkpoints; runs with equal ones are the same run."""
         settings = asdict(self)
         for name in ("plain", "short"):
-            # Models from before there was a choice do not name it.
+            # Models from before these settings existed do not have them.
             if settings[name] == type(self).__dataclass_fields__[name].default:
                 del settings[name]
         return settings
 
     def problems(self) -> list[str]:
-        """What is wrong with the settings; nothing if the list is empty."""
+        """List what is wrong with the settings; empty if nothing is."""
         positive = ("context", "batch", "run", "learning_rate", "clip", "epochs", "patience")
         found = [
             f"{name} must be positive, is {getattr(self, name)}"
             for name in positive
-            if not getattr(self, name) > 0  # not a number is not positive either
+            if not getattr(self, name) > 0  # written so that NaN is refused, too
         ]
         if self.candidates < 2:
             found.append(f"candidates must be 2 or more, is {self.candidates}")

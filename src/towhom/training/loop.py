@@ -1,7 +1,7 @@
-"""The training loop: one for every system, from the start or from where it was left.
+"""The training loop of all systems, which starts anew or continues from a checkpoint.
 
-It runs on a CPU, a GPU, or in many processes that share each batch: Accelerate takes care of devices and of
-the exchange of gradients (`accelerate launch -m towhom train ...`).
+It runs on a CPU, a GPU, or in many processes that share each batch: Accelerate handles devices and exchanges
+gradients (`accelerate launch -m towhom train ...`).
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoin
 from towhom.training.config import TrainingConfig
 
 Start = WordVectors | SavedModel
-"""What training starts from: vectors for words, or a model that has been trained already."""
+"""What training starts from: word vectors, or a trained model."""
 CHECKPOINT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a batch came to, for those who watch."""
+    """The progress after a batch, as reported to `Watch.step`."""
 
     epoch: int
     batch: int
     batches: int
     loss: float
-    """Mean over the batches of the epoch so far."""
+    """Mean loss over the batches of the epoch so far."""
     samples_per_second: float
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Whom to tell how it goes."""
+    """Functions to call after each step and after each epoch."""
 
     step: Callable[[Step], None] = lambda step: None
     epoch: Callable[[dict[str, Any]], None] = lambda measured: None
@@ -72,31 +72,31 @@ def train(
 ) -> dict[str, Any]:
     """Train a system and write its best model to the folder `out`.
 
-    Nothing happens if the folder holds the model of the same data and settings already. A run that was
-    killed goes on where its last checkpoint is, `out` + ".checkpoint", and ends with the very weights that it
-    would have ended with.
+    Nothing happens if the folder already holds a model of the same data and settings. A run that was killed
+    continues from its last checkpoint, `out` + ".checkpoint", and ends with exactly the weights that it would
+    have had without the interruption.
 
-    A model to start from keeps its words; what it learned is where learning begins.
+    A model to start from keeps its vocabulary; its weights are the initial weights.
 
     Args:
-        config: The system, its settings, and how it is trained.
-        corpus: What it learns from.
+        config: The system and its settings, including those for training.
+        corpus: The data.
         start: Word vectors, or a model.
         out: The folder of the model.
-        watch: Whom to tell how it goes.
-        checkpoint_seconds: How often to write a checkpoint.
+        watch: Functions that are told of the progress.
+        checkpoint_seconds: Seconds between checkpoints.
         replace_model: Whether a model of other data or settings may be replaced.
-        device: As PyTorch names it: "cpu", "cuda", "cuda:1", "mps". None takes a GPU if there is one.
+        device: PyTorch's name for it: "cpu", "cuda", "cuda:1", "mps". None takes a GPU if there is one.
 
     Returns:
-        What `training.json` holds: settings, data, the course of the training, accuracy on dev.
+        The content of `training.json`: settings, data, the course of the training, accuracy on dev.
 
     Raises:
         ConfigError: Settings are wrong; all of them are named. Or the device cannot be used. Or the folder
             holds a model of other data or settings, and `replace_model` is not set. Or the model to start
             from is another system, or has other settings.
         CorpusError: The corpus lacks what training needs.
-        TrainingError: The loss is not a number any more; the last good checkpoint is kept.
+        TrainingError: The loss or the gradient's norm is infinite or NaN; the last good checkpoint is kept.
     """
     out = Path(out)
     run = Run(config, corpus, start, out, watch or Watch(), checkpoint_seconds, device)
@@ -111,14 +111,14 @@ def train(
 
 
 def is_training_of(training: dict[str, Any], config: TrainingConfig, corpus: Corpus, start: Start) -> bool:
-    """Whether a model was trained with just these settings and data."""
+    """Whether a model was trained with exactly these settings and data."""
     same = {"config": config.described(), **_origin(start)}
     there = training.get("corpus", {}).get("hash") == corpus.manifest["hash"]
     return there and all(training.get(key) == json.loads(json.dumps(value)) for key, value in same.items())
 
 
 class Run:
-    """One training run: its data, its model, and how far it has come."""
+    """One training run: its data, its model and its progress."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Run:
             self.vocabulary, self.model = start.vocabulary, _trained(start, config)
             self.words = self.vocabulary.ids(words)
         else:
-            seen = corpus.vocabulary.counts > 0  # dev's words have no part in training
+            seen = corpus.vocabulary.counts > 0  # words that occur only in dev are not used in training
             self.vocabulary = ModelVocabulary.of(start, (w for w, s in zip(words, seen, strict=True) if s))
             self.words = self.vocabulary.ids(words)
             self.model = _untrained(self.vocabulary, config)
@@ -169,15 +169,15 @@ class Run:
         self.model.to(self.device)
 
     def train(self) -> dict[str, Any]:
-        """Go through the epochs, keep the best, write it."""
+        """Train for all epochs and write the model of the best one."""
         if self.checkpoint.exists():
             self.progress, self.best = load_checkpoint(
                 self.checkpoint, self.model, self.optimizer, self.identity
             )
-        # In one process this is the model itself; in many, it exchanges gradients with its likes.
+        # With one process this is the model itself; with several, it exchanges gradients with the others.
         self.shared = self.accelerator.prepare_model(self.model)
         keep_memory()
-        with tiny_values_flushed():  # small weights make smaller gradients
+        with tiny_values_flushed():  # small weights lead to tiny gradients
             while not self._finished():
                 self._epoch()
         self.model.load_state_dict(self.best)
@@ -216,7 +216,7 @@ class Run:
         return progress.epoch >= self.config.epochs or (progress.epoch > 0 and waited >= self.config.patience)
 
     def _epoch(self) -> None:
-        """Train on what is left of the epoch, measure on dev, keep it if it is the best."""
+        """Train on the rest of the epoch, measure on dev, and keep the weights if they are the best."""
         progress = self.progress
         batches = self.samples.batches(progress.epoch)
         candidates = self.samples.candidates(progress.epoch)
@@ -225,11 +225,11 @@ class Run:
 
         def make(number: int) -> tuple[Any, Tensor, int]:
             samples = batches[number]
-            chosen = candidates(samples)  # of the whole batch: they must not depend on who shares it
+            chosen = candidates(samples)  # for the whole batch, however it is shared
             context, some = self.samples.seen(progress.epoch, number, samples)
             samples, chosen = samples[some], chosen[some]
             size = len(samples)
-            if size >= processes:  # a batch too small to share is everybody's
+            if size >= processes:  # a batch too small to share is used by every process
                 samples, chosen = (np.array_split(each, processes)[mine] for each in (samples, chosen))
             questions = self.batcher.questions(samples, candidates=chosen, context=context)
             addressee = self.batcher.addressees(samples, context=context)
@@ -264,7 +264,7 @@ class Run:
         self._save(progress)
 
     def _step(self, inputs: Any, addressee: Tensor, size: int) -> float:
-        """Learn from a batch of so many samples, of which this process may have a part; the mean loss."""
+        """Train on a batch of `size` samples, or this process's part of it; returns the mean loss."""
         self.optimizer.zero_grad()
         scores = self.shared(inputs)
         loss = self.model.loss(
@@ -275,7 +275,7 @@ class Run:
             false=self.config.false_addressee,
         )
         if self.accelerator.num_processes > 1:
-            # Gradients are averaged over processes, whose parts may differ by a sample.
+            # Gradients are averaged over processes, whose parts may differ by one sample.
             shared = size >= self.accelerator.num_processes
             loss = loss * (len(addressee) * self.accelerator.num_processes / size if shared else 1.0)
             value = float(self.accelerator.gather(loss.detach()).mean())
@@ -302,7 +302,7 @@ class Run:
         )
 
     def _measure(self, batches: int) -> None:
-        """Accuracy on dev after an epoch."""
+        """Measure the accuracy on dev after an epoch."""
         progress, config = self.progress, self.config
         self.model.eval()
         outcomes = evaluate(
@@ -329,10 +329,10 @@ class Run:
 
 
 def _device(name: str | None, accelerator: Accelerator) -> torch.device:
-    """Where to compute.
+    """The device to compute on.
 
     Raises:
-        ConfigError: There is no such device, or several processes have theirs already.
+        ConfigError: The device cannot be used, or several processes have theirs already.
     """
     if name is None:
         chosen: torch.device = accelerator.device
@@ -366,18 +366,18 @@ def _trained(start: SavedModel, config: TrainingConfig) -> NeuralSelector:
         )
     if config.plain:
         raise ConfigError("a trained model cannot be trained further with --plain")
-    return replace(start).model  # a copy: the one that was given stays as it is
+    return replace(start).model  # a copy, so that the given model is not changed
 
 
 def _origin(start: Start) -> dict[str, Any]:
-    """What tells one start from another."""
+    """Identify what training starts from."""
     if isinstance(start, SavedModel):
         return {"start": start.fingerprint}
     return {"vectors": dict(start.source)}
 
 
 def _check(config: TrainingConfig, corpus: Corpus, out: Path) -> None:
-    """Say what is wrong before any work is done."""
+    """Check settings and data before any work is done."""
     problems = config.problems()
     try:
         if entry(config.system).neural:

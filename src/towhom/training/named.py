@@ -11,17 +11,17 @@ from torch import nn
 
 
 class NamedWeights(nn.Module):
-    """A module whose weights are those of its NumPy twin.
+    """A module whose weights have the names and shapes of its NumPy counterpart.
 
     Args:
         shapes: Names and shapes; biases, whose names end in ".b", start at 0.
-        generator: Of the others.
+        generator: Draws all other weights.
     """
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], generator: torch.Generator) -> None:
         super().__init__()
         self.weights = nn.ParameterDict()
-        """With an underscore for the dot, which torch does not allow in a name."""
+        """The weights, with an underscore for each dot, which torch does not allow in a name."""
         self._names = list(shapes)
         for name, shape in shapes.items():
             bound = 0.0 if name.endswith(".b") else shape[0] ** -0.5
@@ -30,9 +30,9 @@ class NamedWeights(nn.Module):
 
     @property
     def by_name(self) -> dict[str, nn.Parameter]:
-        """The weights to train, by their own names."""
+        """The trainable weights, by their original names."""
         return {name: self.weights[name.replace(".", "_")] for name in self._names}
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """The weights as they are now, by their own names."""
+        """The current weights, by their original names."""
         return {name: value.detach().numpy() for name, value in self.by_name.items()}

@@ -1,1 +1,1 @@
-"""Trains Crosstalk: rooms are heard, words learned, then what to make of everything."""
+"""Trains Crosstalk: analyses rooms, then trains the word weights, then the two looks."""

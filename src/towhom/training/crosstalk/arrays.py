@@ -1,4 +1,4 @@
-"""What the formulas of Crosstalk are made of, in torch, to train."""
+"""The array operations of Crosstalk's formulas in torch, for training."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from torch.nn.functional import dropout, embedding, embedding_bag
 
 
 class Torch:
-    """See `towhom.crosstalk.arrays.Arrays`.
+    """Implements `towhom.crosstalk.arrays.Arrays`.
 
     Args:
-        share: Of the numbers that `thin` leaves out.
+        share: Share of the numbers that `thin` drops.
     """
 
     def __init__(self, share: float = 0.0) -> None:
         self.share = share
 
     def relu(self, x: Tensor) -> Tensor:
-        """Negative numbers as 0."""
+        """Replace negative numbers by 0."""
         return x.relu()
 
     def tanh(self, x: Tensor) -> Tensor:
@@ -31,19 +31,19 @@ class Torch:
         return x.tanh()
 
     def join(self, parts: Sequence[Tensor]) -> Tensor:
-        """Side by side."""
+        """Concatenate along the last dimension."""
         return torch.cat(list(parts), dim=-1)
 
     def norm(self, x: Tensor) -> Tensor:
-        """The length; its slope at 0 is 0."""
+        """The Euclidean norm along the last dimension; its gradient at 0 is 0."""
         return (x * x).sum(dim=-1, keepdim=True).clamp(min=1e-12).sqrt()
 
     def most(self, x: Tensor) -> Tensor:
-        """The largest."""
+        """The maximum along the second dimension."""
         return x.amax(dim=1)
 
     def bags(self, vectors: Tensor, weights: Tensor, tokens: NDArray[Any], offsets: NDArray[Any]) -> Tensor:
-        """Weighed sums of vectors."""
+        """The weighted sum of each utterance's vectors."""
         flat, starts = (torch.from_numpy(np.ascontiguousarray(each, np.int64)) for each in (tokens, offsets))
         each = embedding(flat, weights[:, None])[:, 0]
         return embedding_bag(
@@ -51,15 +51,15 @@ class Torch:
         )
 
     def take(self, x: Tensor, places: NDArray[Any]) -> Tensor:
-        """Rows."""
+        """The rows of x at the given indices."""
         return embedding(torch.from_numpy(np.ascontiguousarray(places, np.int64)), x)
 
     def like(self, x: NDArray[Any], other: Tensor) -> Tensor:
-        """As a tensor."""
+        """Convert an array to a tensor of another's type."""
         return torch.from_numpy(np.ascontiguousarray(x)).to(other)
 
     def thin(self, x: Tensor) -> Tensor:
-        """With some numbers left out; of three dimensions, the same along the second, which is faster."""
+        """Apply dropout; with three dimensions, the same along the second, which is faster."""
         if x.ndim == 3 and self.share > 0:
             return x * dropout(torch.ones(x.shape[0], 1, x.shape[2]), self.share)
         return dropout(x, self.share, training=self.share > 0)

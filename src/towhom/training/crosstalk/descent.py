@@ -1,4 +1,4 @@
-"""What the stages of the training have in common: the loss of cells, and the steps."""
+"""The parts that all training stages share: the loss over cells, and the optimization loop."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from torch import Tensor, nn
 from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 
 KEEP_EVERY = 500
-"""Steps after which a checkpoint is written."""
+"""Number of steps between checkpoints."""
 _NOT = -1e9
-"""The energy of what cannot be."""
+"""The energy of impossible cells."""
 _STEEPEST = 2.0
-"""Slopes are cut off there."""
+"""Maximum norm of the gradient; larger ones are scaled down."""
 
 
 def loss_of(energies: Tensor, right: Tensor, unknown: Tensor, drafts: float = 0.0) -> Tensor:
-    """(R,) Of some messages, given which cells would be right; 0 where none is.
+    """(R,) The loss of some messages, given the right cells; 0 for messages without any.
 
     Args:
-        energies: (R, C, D) Of C texts that might have been said; the true one is the first.
-        right: (R, D)
-        unknown: (R, D) Left out.
-        drafts: How much it counts which text was said, beside whom it answers.
+        energies: (R, C, D) The energies of C candidate texts; the true one is the first.
+        right: (R, D) The right cells.
+        unknown: (R, D) The cells to ignore.
+        drafts: Share of the loss that also asks which text was sent; the rest asks for the link alone.
     """
     energies = energies.masked_fill(unknown[:, None], _NOT)
     good = energies[:, 0].masked_fill(~right, _NOT).logsumexp(dim=1)
@@ -38,7 +38,7 @@ def loss_of(energies: Tensor, right: Tensor, unknown: Tensor, drafts: float = 0.
 
 
 def rate(step: int, steps: int, warm_up: int) -> float:
-    """The learning rate of a step, as a share of the largest: up, then down to almost nothing."""
+    """The learning rate of a step, as a share of the maximum: it rises, then falls to 1 percent."""
     return max(min(1.0, step / warm_up) * (1 - step / steps), 0.01)
 
 
@@ -54,17 +54,17 @@ def descend(
     checkpoint: Path | None,
     progress: Callable[[int, float], None],
 ) -> None:
-    """Train a module, from a checkpoint on if there is one. What a step draws depends on its number alone.
+    """Train a module, from a checkpoint if there is one. A step's random choices depend only on its number.
 
     Args:
-        module: What is trained.
-        optimizer: Its groups have the largest learning rates, which are reached after the warm-up.
-        loss_at: Draws what a step learns from, and gives its loss.
-        steps: How many.
-        warm_up: Of these.
-        seed: For all that is random.
-        identity: What a checkpoint must be of.
-        checkpoint: A file to go on from, written every now and then.
+        module: The module to train.
+        optimizer: Its groups have the maximum learning rates, which are reached after the warm-up.
+        loss_at: Draws the examples of a step and returns their loss.
+        steps: Total number of steps.
+        warm_up: Number of warm-up steps among them.
+        seed: Seed of everything random.
+        identity: Settings and data; a checkpoint with other ones is refused.
+        checkpoint: A file to continue from, written from time to time.
         progress: Called after each step, with its loss.
     """
     largest = [group["lr"] for group in optimizer.param_groups]

@@ -1,6 +1,6 @@
-"""Vectors of words to begin with, from a published sentence encoder (BERT, as in safetensors files).
+"""Initial word vectors, from a published sentence encoder (BERT, in safetensors files).
 
-Each word goes through the encoder alone; what comes out is reduced to the directions in which common words
+Each word is encoded alone; the results are reduced to the directions in which common words
 differ most. The encoder is not needed afterwards.
 """
 
@@ -23,17 +23,17 @@ _PREFIX = "##"
 _AT_ONCE = 256
 _COMMON = 8000
 _SIZE = 0.1
-"""Of each number, about."""
+"""Typical size of each number of a vector."""
 
 
 class Encoder:
     """A small BERT.
 
     Args:
-        folder: With `model.safetensors`, `vocab.txt` and `config.json`.
+        folder: A folder with `model.safetensors`, `vocab.txt` and `config.json`.
 
     Raises:
-        ConfigError: It has not.
+        ConfigError: A file is missing or damaged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,10 +52,10 @@ class Encoder:
         self._heads = self.width // 32
 
     def vectors(self, words: Sequence[str], dimensions: int) -> NDArray[np.float32]:
-        """(words, dimensions) Of words, the most frequent first.
+        """(words, dimensions) The vectors of words, the most frequent first.
 
         Raises:
-            ConfigError: There are not so many dimensions in them.
+            ConfigError: There are more dimensions than words, or than the encoder has.
         """
         if dimensions > min(self.width, len(words)):
             raise ConfigError(
@@ -75,7 +75,7 @@ class Encoder:
         return result
 
     def _ids(self, word: str) -> list[int]:
-        """The pieces of a word, the longest that are known first."""
+        """The numbers of a word's pieces; at each position the longest known piece is taken."""
         ids, start, unknown = [self._pieces["[CLS]"]], 0, self._pieces["[UNK]"]
         while start < len(word):
             for stop in range(len(word), start, -1):

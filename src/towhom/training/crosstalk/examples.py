@@ -1,6 +1,6 @@
-"""Messages of which it is known what they may answer, as Crosstalk sees them.
+"""Training examples of Crosstalk: the signals of messages whose possible links are known.
 
-Every kind of data teaches in the same way: it says which cells would be right, and which nobody can tell.
+All kinds of data are used in the same way: they say which cells are right, and which are undecided.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ from towhom.training.crosstalk.rooms import UNKNOWN, HeardRoom
 
 
 class Kind(StrEnum):
-    """How it is known what a message answers."""
+    """How the links of messages are known."""
 
     LINKS = "links"
-    """People have drawn reply links."""
+    """People annotated reply links."""
     NAMES = "names"
-    """It names whom it is for; the name is hidden."""
+    """The message names its addressee; the name is hidden."""
     DRAFTS = "drafts"
-    """The same, as in the paper's task: fifteen messages are seen, and nine more drafts."""
+    """The same, as in the paper's task: with a context of fifteen messages, and nine more drafts."""
     TOPICS = "topics"
-    """It was written in a topic, or quotes a message."""
+    """The message was written in a topic, or quotes a message."""
     MEANT = "meant"
-    """Somebody has noted whom it was for."""
+    """The addressee is annotated."""
 
 
 OTHERS = {Kind.NAMES: 2, Kind.DRAFTS: 9}
-"""Other messages of the same hours that might have been said instead."""
+"""Number of other messages of the same segment that serve as false drafts."""
 _WARM_UP = 150
-"""Messages at the start of a segment that are not learned from."""
+"""Number of messages at the start of a segment that are not used as examples."""
 _NEAR, _REACHES, _SHARES = 15, (30, REACH), (0.25, 0.75)
-"""How far back is seen where names are hidden: the context of the paper's task; a longer one, and all."""
+"""How far back examples with hidden names see: the paper's context; or a longer one or all, with shares."""
 _TIMED = 0.8
 _BEGINNINGS = {Kind.LINKS: 0.4, Kind.TOPICS: 0.05, Kind.MEANT: 0.4}
-"""Share of the messages of which small rooms are made."""
+"""Share of the messages that small rooms are made of."""
 _DRAFTED = ("asks", "command", "action", "length", "mentions somebody", "asks anybody", "greets",
             "begins like an answer", "says you", "calls everybody")  # fmt: skip
 OF_DRAFT = tuple(ALONE.index(name) for name in _DRAFTED)
-"""What another text by the same speaker would change, of a message alone."""
+"""The signals of a message alone that would differ if the same speaker sent another text."""
 
 
 class Rows(NamedTuple):
-    """Messages of a segment to learn from, by their places in it."""
+    """Examples from a segment, by their places in it."""
 
     at: NDArray[np.int64]
     named: NDArray[np.int64]
-    """Whom they name, as far as is not hidden."""
+    """The people they name, unless hidden."""
     mentions: NDArray[np.int64]
     right: NDArray[np.bool_]
-    """(R, `REACH` + 1) Cells that would be right; the last is a start."""
+    """(R, `REACH` + 1) The right cells; the last is a start."""
     unknown: NDArray[np.bool_]
-    """(R, `REACH` + 1) Cells of which nobody can tell."""
+    """(R, `REACH` + 1) Cells that may be right or wrong."""
 
     def some(self, which: slice | NDArray[np.int64]) -> Rows:
-        """Some of them."""
+        """The given rows."""
         return Rows(
             self.at[which], self.named[which], self.mentions[which], self.right[which], self.unknown[which]
         )
@@ -73,15 +73,15 @@ class Rows(NamedTuple):
 def rows_of(
     room: HeardRoom, kind: Kind, first: int, last: int, *, hidden: bool, random: np.random.Generator
 ) -> Rows | None:
-    """What a segment of a room teaches, if anything.
+    """Find the examples in a segment of a room; None if there are none.
 
     Args:
-        room: Which.
-        kind: What is to be learned.
-        first: Where the segment begins, and
-        last: where it ends.
-        hidden: Whether names are hidden where they need not be, as well, so that links without are learned.
-        random: Draws.
+        room: The room.
+        kind: The kind of examples.
+        first: Start of the segment.
+        last: End of the segment.
+        hidden: Whether to hide some names that need not be hidden, so that links without names are learned.
+        random: The random generator.
     """
     speaker, named, mentions = (
         np.asarray(getattr(room, name)[first:last]) for name in ("speaker", "named", "mentions")
@@ -110,7 +110,7 @@ _Found = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def _grid(at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """(R, `REACH`) Places before, whether there is one; (R, `REACH` + 1) cells, none of them right."""
+    """(R, `REACH`) Places before, and whether they exist; (R, `REACH` + 1) cells, none of them right."""
     return *places_before(at), np.zeros((len(at), REACH + 1), bool)
 
 
@@ -137,7 +137,7 @@ def _names(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) -> 
     unknown = np.zeros_like(right)
     unknown[:, :REACH] = own & (named[j] == NOBODY)
     unknown[:, REACH] = True
-    # Where nobody else speaks there is nothing to tell.
+    # If nobody else speaks, there is nothing to learn.
     good = theirs.any(axis=1) & (there & ~right[:, :REACH] & ~own).any(axis=1)
     return at[good], right[good], unknown[good]
 
@@ -156,7 +156,7 @@ def _topics(room: HeardRoom, first: int, last: int, speaker: Any, named: Any) ->
     right[quotes] = False
     right[quotes, reply[at[quotes]] - 1] = True
     right[:, :REACH] &= there
-    if not whole:  # what it goes on with may have been said before
+    if not whole:  # the message that it continues may precede the small room
         good = right[:, :REACH].any(axis=1)
         at, right = at[good], right[good]
     return at, right, np.zeros_like(right)
@@ -183,10 +183,10 @@ _FINDERS = {Kind.LINKS: _links, Kind.NAMES: _names, Kind.DRAFTS: _names, Kind.TO
 
 
 class Examples(ArrayFolder):
-    """What a room teaches, on disk."""
+    """The examples of a room, on disk."""
 
     def bits(self, name: str, rows: slice) -> NDArray[np.bool_]:
-        """(R, `REACH` + 1) Those that are right, or unknown."""
+        """(R, `REACH` + 1) The flags called `name`: "right" or "unknown"."""
         return np.unpackbits(getattr(self, name)[rows], axis=1)[:, : REACH + 1].astype(bool)
 
 
@@ -200,16 +200,16 @@ def collect(
     most: int = 1 << 40,
     seed: int = 0,
 ) -> Examples | None:
-    """Write what a room teaches, unless that was done before; None if it teaches nothing of the kind.
+    """Write a room's examples of one kind, unless that was done before; None if it has none.
 
     Args:
-        room: Which.
-        kind: What is to be learned.
-        part: Of the room.
-        weights: How much pieces tell.
-        folder: Where to.
-        most: About how many messages at most, evenly spread.
-        seed: For what is drawn.
+        room: The room.
+        kind: The kind of examples.
+        part: The part of the room: train, dev or test.
+        weights: The weights of pieces.
+        folder: The folder to write.
+        most: Approximate maximum number of messages, drawn at random.
+        seed: Seed of the random choices.
     """
     if folder.exists():
         return Examples(folder)
@@ -231,14 +231,14 @@ def collect(
 
 
 def bounds_of(room: HeardRoom, kind: Kind, part: str, random: np.random.Generator) -> list[tuple[int, int]]:
-    """The segments of a room to learn from; in training, small rooms made of them beside."""
+    """The segments of a part of a room; for train, small rooms cut from them as well."""
     if part != "train":
         return room.segments(part)
     return room.segments(part) + room.beginnings(part, _BEGINNINGS.get(kind, 0.0), random)
 
 
 def written(folder: Path, parts: Sequence[Mapping[str, NDArray[Any]]]) -> Examples:
-    """Examples that were collected part by part, on disk from now on."""
+    """Write examples that were collected part by part, and open them from disk."""
     write_arrays(folder, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     return Examples(folder)
 
@@ -246,7 +246,7 @@ def written(folder: Path, parts: Sequence[Mapping[str, NDArray[Any]]]) -> Exampl
 def _seen(
     past: Columns, rows: Rows, first: int, kind: Kind, random: np.random.Generator
 ) -> Iterator[dict[str, NDArray[Any]]]:
-    """What there is to see, some hundred messages at a time."""
+    """The signals and labels of some rows, up to 400 at a time."""
     for start in range(0, len(rows.at), 400):
         some = rows.some(slice(start, start + 400))
         at, count = some.at, len(some.at)
@@ -285,7 +285,7 @@ def _draft(
     reach: NDArray[Any],
     timed: NDArray[Any],
 ) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
-    """What would be seen if somebody said another text: of the signals, those that it changes."""
+    """The signals that would differ if the speaker sent another text, computed for that text."""
     other = past.at(draft)
     new = new._replace(**{name: getattr(other, name) for name in columns.OF_TEXT})
     seen = compare(past, new, at, reach=reach, timed=timed)

@@ -1,4 +1,4 @@
-"""Arrays that belong together, as columns in a folder, mapped into memory when they are used."""
+"""Stores arrays that belong together in a folder; each is mapped into memory when it is used."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from towhom.files import atomic_folder
 
 
 class ArrayFolder:
-    """Its arrays are its attributes.
+    """A folder of arrays, with each array as an attribute.
 
     Args:
-        folder: What `write_arrays` wrote.
+        folder: The folder that `write_arrays` wrote.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,12 +34,12 @@ class ArrayFolder:
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]], **texts: str) -> None:
-    """Write a folder, all of it or nothing.
+    """Write a folder, completely or not at all.
 
     Args:
-        folder: Where.
-        arrays: By name.
-        texts: Of files that are there besides, by their name without `.json`.
+        folder: The folder.
+        arrays: The arrays by name.
+        texts: The texts of additional JSON files, by their names without `.json`.
     """
     with atomic_folder(folder) as temporary:
         for name, array in arrays.items():
@@ -49,10 +49,10 @@ def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]], **texts: str)
 
 
 def read_stored(path: Path) -> Any:
-    """What an earlier stage of a run has written as JSON.
+    """Read a JSON file that an earlier stage of a run wrote.
 
     Raises:
-        TrainingError: It cannot be read.
+        TrainingError: The file cannot be read.
     """
     try:
         return read_json(path)

@@ -1,8 +1,8 @@
-"""Learns what to make of what is seen and said: the two looks of Crosstalk.
+"""Trains the first look of Crosstalk; the code that the second look shares is here, too.
 
-The words are learned before and stay as they are: human links are too few to learn words from, and are only
-to say how much to trust them. Of each kind of data, the loss is minus the logarithm of the sum of the
-probabilities of the cells that would be right.
+The word weights were trained before and stay fixed: human links are too few to learn words from, and only
+teach how much to trust them. For every kind of data, the loss is the negative logarithm of the sum of the
+probabilities of all right cells.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from towhom.training.crosstalk.vocabulary import tokens_of
 from towhom.training.named import NamedWeights
 
 _ROWS, _SPAN = 64, 350
-"""Messages of a block, and how far they are spread, at most."""
+"""Maximum number of messages of a block, and the maximum distance between its first and last."""
 _NEAR = 40
 WARM_UP = 100
-"""Steps until the learning rate is the largest."""
+"""Number of steps until the learning rate reaches its maximum."""
 _DISTANCE, _LAST = PAIRS.index("distance"), PAIRS.index("the last")
 _OF_PAIRS = {
     "who": WHO,
@@ -61,30 +61,30 @@ _OF_PAIRS = {
 _OF_MESSAGE = {"message": MESSAGE, "habits": HABITS}
 _TEXTS = "texts"
 GROUPS = (*_OF_PAIRS, *_OF_MESSAGE, _TEXTS)
-"""What is seen: signals by their groups in `towhom.crosstalk.signals`, and what the words of messages say."""
+"""The inputs: the groups of signals of `towhom.crosstalk.signals`, and the texts of messages."""
 Weights = dict[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
 class LooksConfig:
-    """How the looks are learned.
+    """Settings for training the two looks.
 
     Args:
-        says: Units for what a message says.
-        hidden: Units of the first layers.
-        second: Units of the second.
-        steps: Of the first look.
-        blocks: Of a step.
-        links: Share of the blocks that are of human links,
-        tasks: of the paper's task, and
-        meant: of those of which somebody has noted whom they were for.
-        drafts: How much it counts which draft was said, beside whom it answers.
-        near: Share of the steps that see only what is near, which is faster.
-        foreign: Share of the blocks that are seen as if no word were known: there are other languages.
-        learning_rate: The largest.
-        dropout: Share of the units that are left out.
-        blind: Groups of signals (`GROUPS`) that it does not see: to find what each is worth.
-        seed: For all that is random.
+        says: Length of the summary of a message's text.
+        hidden: Units of the first hidden layers.
+        second: Units of the second hidden layers.
+        steps: Training steps of the first look.
+        blocks: Number of blocks per step.
+        links: Share of the blocks with human links.
+        tasks: Share of the blocks with the paper's task.
+        meant: Share of the blocks with annotated addressees.
+        drafts: Share of the loss that also asks which draft was sent; the rest asks for the link alone.
+        near: Share of the steps that see only the nearest messages, which is faster.
+        foreign: Share of the blocks in which all words count as unknown, as in other languages.
+        learning_rate: The maximum learning rate.
+        dropout: Share of the units that are dropped.
+        blind: Groups of signals (`GROUPS`) that are hidden, to measure what each contributes.
+        seed: Seed of everything random.
     """
 
     says: int = 24
@@ -105,7 +105,7 @@ class LooksConfig:
 
 
 class RoomTexts(NamedTuple):
-    """What all messages of a room say."""
+    """The encoded texts of all messages of a room."""
 
     state: NDArray[np.float16]
     answers: NDArray[np.float16]
@@ -113,7 +113,7 @@ class RoomTexts(NamedTuple):
 
 
 def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], folder: Path) -> RoomTexts:
-    """What is said in a room, written to a folder, unless that was done before."""
+    """Encode the texts of a room and write them to a folder, unless that was done before."""
     if not folder.exists():
         tokens, starts = tokens_of(room, vocabulary), room.said_at
         found: list[words.Encoded] = []
@@ -128,20 +128,20 @@ def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], fol
 
 
 def unknown_text(weights: Weights) -> RoomTexts:
-    """What a message says of which no word is known."""
+    """The encoded text of a message without any known word."""
     found = words.encode(weights, np.zeros(1, np.int32), np.array([0, 1]))
     return RoomTexts(*(part.astype(np.float16) for part in found))
 
 
 class Lesson:
-    """What one room teaches in one way.
+    """The examples of one kind from one room.
 
     Args:
-        room: Its name.
-        kind: The way.
-        examples: What there is to see.
-        texts: What is said.
-        weight: How often the room is taken, beside others of its size.
+        room: The room's name.
+        kind: The kind of examples.
+        examples: The signals and labels.
+        texts: The encoded texts of the room.
+        weight: How often the room is drawn, relative to others of its size.
     """
 
     def __init__(
@@ -165,36 +165,36 @@ class Lesson:
 
 
 class Block(NamedTuple):
-    """Some messages of a lesson; each has C texts that might have been said, the true one first."""
+    """Some messages of a lesson; each has C candidate texts, the true one first."""
 
     pairs: Tensor
     """(R x C, D, `PAIRS`)"""
     messages: Tensor
     """(R x C, `ALONE`)"""
     state: Tensor
-    """(N, H) What is said around there, and in the drafts."""
+    """(N, H) The encoded texts of the messages around the block, and of the drafts."""
     fits: Tensor
     """(R x C, D, `TOWERS`)"""
     there: Tensor
     """(R x C, D)"""
     said: NDArray[np.int64]
-    """(R x C,) Which of the states each text is."""
+    """(R x C,) Index of each candidate text in `state`."""
     places: NDArray[np.int64]
-    """(R x C, D) Which of the states each cell is about."""
+    """(R x C, D) Index of each cell's earlier message in `state`."""
     right: Tensor
-    """(R, D + 1)"""
+    """(R, D + 1) The right cells; the last is a start."""
     unknown: Tensor
-    """(R, D + 1)"""
+    """(R, D + 1) Cells that may be right or wrong."""
 
 
 def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTexts | None = None) -> Block:
-    """What there is to learn from in some rows of a lesson.
+    """Make a block from some rows of a lesson.
 
     Args:
-        lesson: Which.
-        rows: Those.
-        reach: How far back is seen.
-        unknown_as: What all messages say instead, as if no word were known.
+        lesson: The lesson.
+        rows: Its rows.
+        reach: How far back each message sees.
+        unknown_as: An encoded text that replaces all texts, as if no word were known.
     """
     examples, texts = lesson.examples, lesson.texts
     at = np.asarray(examples.at[rows])
@@ -247,7 +247,7 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
 
 
 def blinded(block: Block, groups: Collection[str]) -> Block:
-    """A block without some groups of signals."""
+    """A block with some groups of signals set to zero."""
     if not groups:
         return block
     pairs, messages = (
@@ -262,7 +262,7 @@ def blinded(block: Block, groups: Collection[str]) -> Block:
 
 
 class Looks(NamedWeights):
-    """The first look, to be trained."""
+    """The weights of both looks for training, and the first look's forward pass."""
 
     def __init__(self, state: int, config: LooksConfig, generator: torch.Generator) -> None:
         super().__init__(network.shapes(state, config.says, config.hidden, config.second), generator)
@@ -271,7 +271,7 @@ class Looks(NamedWeights):
             self.weights["first_draft_state"].zero_()
 
     def first(self, block: Block, xp: Torch) -> Tensor:
-        """(R, C, D + 1) Energies."""
+        """(R, C, D + 1) The energies of the first look."""
         w = self.by_name
         answer, heard = network.says(w, block.state, xp)
         cells = network.cells_of(w, block.pairs, block.fits, xp)
@@ -291,13 +291,13 @@ def train_first(
     checkpoint: Path | None = None,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Weights:
-    """The weights of the first look; those of the second are not trained yet.
+    """Train the first look; the returned weights of the second are untrained.
 
     Args:
-        lessons: Human links have their own share; see `shares_of`.
-        unknown: What a message says of which no word is known.
-        config: How.
-        checkpoint: A file to go on from, written every now and then.
+        lessons: The lessons to train on; human links have their own share, see `shares_of`.
+        unknown: The encoded text of a message without any known word.
+        config: The settings.
+        checkpoint: A file to continue from, written from time to time.
         progress: Called after each step, with its loss.
     """
     if not lessons:
@@ -339,12 +339,12 @@ def _shares(lessons: Sequence[Lesson], config: LooksConfig) -> NDArray[np.float6
 def shares_of(
     kinds: Sequence[Kind], sizes: Sequence[float], given: Mapping[Kind, float]
 ) -> NDArray[np.float64]:
-    """How likely each of some lessons is taken, so that none dominates.
+    """The probability with which each lesson is drawn, so that none dominates.
 
     Args:
-        kinds: What they teach.
-        sizes: How many messages they have; of a lesson that is four times as long, twice as many are taken.
-        given: The shares of some kinds; all others share the rest.
+        kinds: The kinds of the lessons.
+        sizes: Their numbers of messages; a lesson that is four times as long is drawn twice as often.
+        given: The shares of some kinds; all other kinds share the rest.
     """
     root = np.sqrt(sizes)
     shares = np.zeros(len(kinds))

@@ -1,4 +1,4 @@
-"""From rooms to a model that people run: trained, measured, written with a card."""
+"""Makes a model folder from rooms: trains a model, measures it, and writes it with a card."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def make_model(
     encoder: Path | None = None,
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
-    """Train a model and write it; returns how good it is where people have drawn links.
+    """Train a model and write it; returns its scores on data with annotated links.
 
     Args:
         sources: The rooms.
-        data: The folder that their paths are in.
-        work: For what is made on the way; every run has its own folder in it, and rooms are heard once.
+        data: The folder that contains their paths.
+        work: The folder for intermediate results; each run has its own subfolder, rooms are shared.
         out: The model folder.
-        settings: How it is trained.
-        lexicon: By which names are told from words as the rooms are heard.
-        encoder: A published sentence encoder, for the vectors of words to begin with.
-        progress: Called with the stage, the step, how many there are, and the loss.
+        settings: The training settings.
+        lexicon: Tells names from words when the rooms are analysed.
+        encoder: A published sentence encoder, for the initial word vectors.
+        progress: Called with the stage, the step, the number of steps, and the loss.
     """
     told = [
         asdict(settings),
@@ -92,20 +92,20 @@ def make_model(
 
 
 def _names(sources: Sequence[Source], work: Path) -> frozenset[str]:
-    """What people are called in all rooms."""
+    """The names of people in all rooms."""
     return frozenset[str]().union(*(names_of(HeardRoom(work / "heard" / source.name)) for source in sources))
 
 
 def _without_names(words: list[str], weights: Weights, names: frozenset[str]) -> tuple[list[str], Weights]:
-    """A model that has forgotten the words that somebody is called by."""
+    """Remove the words that are somebody's name from a model."""
     stay = no_names(words, names)
-    rows = np.append(True, stay)  # the first is that of unknown words
+    rows = np.append(True, stay)  # the first row is that of unknown words
     kept = {name: weights[name][rows] for name in ("words.vectors", "words.weight")}
     return [word for word, keep in zip(words, stay.tolist(), strict=True) if keep], {**weights, **kept}
 
 
 def _measured(model: Model, path: Path) -> dict[str, Any]:
-    """How good a model is where people have drawn reply links."""
+    """The scores of a model on logs with annotated reply links."""
     logs = list(read_linked_logs(path))
     found = describe_threads(logs, place_logs(model.threads, logs))
     people = describe_addressees(follow_logs(follow_model(model), logs))

@@ -1,7 +1,7 @@
-"""Rooms to learn from, heard once and kept on disk as columns.
+"""Rooms to learn from, analysed once and stored on disk as columns.
 
-What a room teaches is written beside each message: human reply links, the message that it quotes, its topic,
-whom it was for. Who it names needs no writing: names are hidden when the model learns.
+The labels are stored with each message: human reply links, the message that it quotes, its topic, its
+addressee. The people it names are in the columns already; names are hidden during training.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ from towhom.training.crosstalk.folders import ArrayFolder, read_stored, write_ar
 from towhom.wire import message_from
 
 SEGMENT = 2000
-"""Messages that are heard as one piece."""
+"""Number of messages that are analysed as one segment."""
 UNKNOWN = -9
-"""Nobody has said whom it was for."""
+"""The addressee is not annotated."""
 PARTS = ("train", "dev", "test")
 _HELD_OUT = 0.05
-"""Share of the days of a channel that are test, and of those before them that are dev."""
+"""Share of a channel's days that are test, and of the days before them that are dev."""
 _LONGEST_WORD = 30
 _SMALL = (8, 120)
-"""Messages of a small room."""
+"""Minimum and maximum number of messages of a small room."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a room is from.
+    """The source of a room.
 
     Args:
-        name: Of the room.
+        name: The room's name.
         path: A log, or a folder of logs.
-        licence: Under which its text was published; "none stated" if none is.
-        dev: Another, where the split is that of its authors.
-        most: Messages of the train part that are heard, evenly spread over it.
-        weight: How often it is taken, beside others of its size.
+        licence: The licence of its text; "none stated" if there is none.
+        dev: The path of the dev part, if its authors split the data.
+        most: Maximum number of messages of the train part, evenly spread over it.
+        weight: How often it is drawn, relative to other rooms of its size.
     """
 
     name: str
@@ -69,15 +69,15 @@ class Source:
 
     @property
     def open(self) -> bool:
-        """Whether it is under a licence that allows to learn from it, whoever does."""
+        """Whether a licence is stated, so that anybody may train on the text."""
         return self.licence != "none stated"
 
 
 def read_recipe(path: Path) -> list[Source]:
-    """The sources that a file lists.
+    """Read a list of sources from a file.
 
     Raises:
-        ConfigError: It is no such file.
+        ConfigError: The file cannot be read as such a list.
     """
     try:
         recipe = read_toml(path)
@@ -88,29 +88,29 @@ def read_recipe(path: Path) -> list[Source]:
 
 @dataclass(frozen=True)
 class Taught:
-    """A message and what is known of it besides."""
+    """A message and its labels."""
 
     message: Message
     topic: str | None = None
     addressees: tuple[str, ...] | None = None
-    """Whom it was for; three or more are the group. None if nobody has said."""
+    """The addressees; three or more mean the group. None if not annotated."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Messages that follow each other, and the links that people have drawn among them."""
+    """Consecutive messages, and the links that people annotated among them."""
 
     part: str
     messages: Sequence[Taught]
     links: Iterable[tuple[int, int]] = ()
-    """Lines of an answer and of what it answers; the same twice if it starts a conversation."""
+    """Line numbers of an answer and of the message it answers; equal if it starts a thread."""
 
 
 def segments(source: Source, data: Path) -> Iterator[Segment]:
-    """The pieces of a room.
+    """Read the segments of a room.
 
     Raises:
-        TrainingError: There is nothing in it.
+        TrainingError: The room is empty.
     """
     path = data / source.path
     if path.is_dir() and any(path.glob(f"*{SUFFIX}")):
@@ -120,7 +120,7 @@ def segments(source: Source, data: Path) -> Iterator[Segment]:
                 yield Segment(part, [Taught(message) for message in log.lines], links)
         return
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-    if path.is_dir():  # meetings: each is one piece, the last are dev
+    if path.is_dir():  # meetings: each is one segment, the last ones are dev
         held_out = max(len(files) // 5, 1)
         for place, file in enumerate(files):
             part = "dev" if place >= len(files) - held_out else "train"
@@ -158,7 +158,7 @@ def _json_lines(path: Path) -> Iterator[Taught]:
 
 
 def _pieces(channel: list[Taught], most: int) -> Iterator[Segment]:
-    """A channel in the order of time, cut into pieces, the last days kept aside."""
+    """Sort a channel by time and cut it into segments; the last days are held out."""
     channel.sort(key=lambda each: each.message.time.timestamp() if each.message.time else 0.0)
     days = sorted({_day(each) for each in channel})
     test = days[-max(int(len(days) * _HELD_OUT), 1)] if len(days) > 2 else date.max
@@ -179,10 +179,10 @@ def _day(taught: Taught) -> date:
 
 
 class HeardRoom(ArrayFolder):
-    """A room as it was heard.
+    """An analysed room, read from disk.
 
     Args:
-        folder: What `hear_room` wrote.
+        folder: The folder that `hear_room` wrote.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -190,11 +190,11 @@ class HeardRoom(ArrayFolder):
         self.name = folder.name
         about = read_stored(folder / "room.json")
         self.words: list[str] = about["words"]
-        """Every word that is said, by the numbers in `said`."""
+        """All words that occur, indexed by the numbers in `said`."""
         self.nicks: frozenset[str] = frozenset(about["nicks"])
-        """What people there are called, in parts."""
+        """The parts of people's names in the room."""
         self.parts: list[str] = about["parts"]
-        """Of each segment."""
+        """The part (train, dev or test) of each segment."""
         self.source = Source(**about["source"])
 
     @cached_property
@@ -208,12 +208,12 @@ class HeardRoom(ArrayFolder):
         return np.concatenate([[0], np.cumsum(self.piece_count)])
 
     def segments(self, part: str) -> list[tuple[int, int]]:
-        """Where the segments of a part begin and end."""
+        """Start and end of each segment of a part."""
         bounds = self.bounds.tolist()
         return [(bounds[place], bounds[place + 1]) for place, each in enumerate(self.parts) if each == part]
 
     def beginnings(self, part: str, share: float, random: np.random.Generator) -> list[tuple[int, int]]:
-        """Where small rooms begin and end, that are made of a share of the segments: chats begin short."""
+        """Start and end of small rooms, cut from a share of the segments, since chats begin short."""
         found = []
         for first, last in self.segments(part):
             bounds = np.cumsum([first, *random.integers(*_SMALL, (last - first) // _SMALL[0])])
@@ -223,7 +223,7 @@ class HeardRoom(ArrayFolder):
         return found
 
     def columns(self, first: int, last: int, weights: NDArray[np.float32]) -> Columns:
-        """Some messages, given how much pieces tell; what was said before them never happened."""
+        """The messages from `first` up to `last`, as if none preceded them; `weights` are those of pieces."""
         start, stop = self.pieces_at[[first, last]]
         pieces = np.asarray(self.pieces[start:stop])
         place = np.arange(last - first)
@@ -239,13 +239,13 @@ class HeardRoom(ArrayFolder):
 
 
 def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardRoom:
-    """Hear a room and write it to a folder, unless that was done before.
+    """Analyse a room and write it to a folder, unless that was done before.
 
     Args:
-        source: Which room.
-        data: The folder that its path is in.
-        out: Where to.
-        lexicon: The words by which names are told from words; the model that learns may know others.
+        source: The room's source.
+        data: The folder that contains its path.
+        out: The folder to write.
+        lexicon: Tells names from words; the model to be trained may have another vocabulary.
     """
     if out.exists():
         heard = HeardRoom(out)
@@ -264,7 +264,7 @@ def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardR
 
 
 class _Kept:
-    """What is heard of a room, segment by segment."""
+    """Collects the analysed segments of a room."""
 
     def __init__(self) -> None:
         self.words = Numbers()
@@ -293,7 +293,7 @@ class _Kept:
             if message.kind not in SPOKEN:
                 continue
             answered = by_id.get(message.reply_to or "")
-            # Whom it mentions is heard from its text; what it quotes is to be found out.
+            # Mentions are found in the text; what the message quotes is for the model to predict.
             utterance = ear.hear(replace(message, reply_to=None, addressee=None))
             place = len(utterances)
             self._reply.append(0 if answered is None else place - answered)
@@ -345,7 +345,7 @@ class _Kept:
 
 
 def _truth(addressees: Sequence[str] | None, numbers: Numbers) -> int:
-    """The number of whom it was for; `NOBODY` in particular is the group; `UNKNOWN`, also of one of two."""
+    """The addressee's number; `NOBODY` for the group; `UNKNOWN` if not annotated, or if there are two."""
     if addressees is None or len(addressees) == 2:
         return UNKNOWN
     return numbers[addressees[0]] if len(addressees) == 1 else NOBODY

@@ -1,4 +1,4 @@
-"""All of it, one stage after the other; what is done is not done again."""
+"""Trains Crosstalk, one stage after the other; completed stages are not repeated."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _TEXT, _FIRST, _LOOKS = "text.safetensors", "first.safetensors", "looks.safetens
 _SECONDS = "seconds.json"
 _MOST = {Kind.LINKS: 1 << 40, Kind.NAMES: 60_000, Kind.DRAFTS: 25_000, Kind.TOPICS: 60_000,
          Kind.MEANT: 60_000}  # fmt: skip
-"""Messages of a room that teach in one way."""
+"""Maximum number of examples of each kind from one room."""
 _SECOND = 12_000
-"""The same, of the second look."""
+"""The same for the second look."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Settings:
     """How Crosstalk is trained.
 
     Args:
-        text: How words are learned.
-        looks: How the looks are learned.
-        without: Rooms that are left out, to be measured on.
+        text: Settings of the text stage.
+        looks: Settings of the two looks.
+        without: Names of rooms that are left out, so that the model can be evaluated on them.
     """
 
     text: TextConfig = field(default_factory=TextConfig)
@@ -67,7 +67,7 @@ class Settings:
         without: tuple[str, ...] = (),
         seed: int = 0,
     ) -> Settings:
-        """The usual ones, but for what is given."""
+        """The default settings, except those given."""
         text, looks = TextConfig(seed=seed), LooksConfig(seed=seed)
         return cls(
             text if text_steps is None else replace(text, steps=text_steps),
@@ -89,17 +89,17 @@ def train(
     encoder: Path | None = None,
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
-    """Train Crosstalk on rooms; returns the record. The weights are in `work`.
+    """Train Crosstalk on rooms and return the record; the weights are written to `work`.
 
     Args:
         sources: The rooms.
-        data: The folder that their paths are in.
-        work: Where everything is written; another run with it goes on from there. Rooms are heard into the
-            folder `heard` beside it, for all runs.
-        settings: How.
-        lexicon: By which names are told from words as the rooms are heard.
-        encoder: A published sentence encoder, for the vectors of words to begin with.
-        progress: Called with the stage, the step, how many there are, and the loss.
+        data: The folder that contains their paths.
+        work: The folder for all results; another run with the same folder continues there. Analysed rooms
+            are written to the folder `heard` beside it, which all runs share.
+        settings: The training settings.
+        lexicon: Tells names from words when the rooms are analysed.
+        encoder: A published sentence encoder, for the initial word vectors.
+        progress: Called with the stage, the step, the number of steps, and the loss.
     """
     work.mkdir(parents=True, exist_ok=True)
     heard = [hear_room(source, data, work.parent / "heard" / source.name, lexicon) for source in sources]
@@ -126,7 +126,7 @@ def train(
 
 
 def _seconds(work: Path) -> dict[str, float]:
-    """What the stages of a run have taken, as far as none was killed."""
+    """Seconds that each completed stage of a run took."""
     path = work / _SECONDS
     found: dict[str, float] = read_stored(path) if path.exists() else {}
     return found
@@ -139,7 +139,7 @@ def _add_seconds(work: Path, stage: str, seconds: float) -> None:
 
 
 def load_weights(work: Path) -> tuple[list[str], Weights]:
-    """The words and weights that a run has ended with."""
+    """The final words and weights of a run."""
     words: list[str] = read_stored(work / "words.json")
     return words, {**load_file(work / _TEXT), **load_file(work / _LOOKS)}
 
@@ -155,7 +155,7 @@ def _words(rooms: Sequence[HeardRoom], work: Path, settings: Settings) -> list[s
 
 @dataclass(frozen=True)
 class _Run:
-    """The stages; each reads what those before it have written."""
+    """The stages of a run; each reads the files of the earlier ones."""
 
     rooms: Sequence[HeardRoom]
     words: list[str]

@@ -1,4 +1,4 @@
-"""Learns the second look, from the conversations that the first has found."""
+"""Trains the second look, from the threads that the first has found."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def collect_second(
     foreign: float = 0.0,
     seed: int = 0,
 ) -> Examples | None:
-    """Write what the second look can learn from a room, unless that was done before.
+    """Write a room's examples for the second look, unless that was done before.
 
     Args:
-        mind: Whose first look finds the conversations.
-        room: Which.
-        texts: What is said there.
-        kind: What is to be learned.
-        part: Of the room.
-        weights: How much pieces tell.
-        folder: Where to.
-        unknown: What a message says of which no word is known.
-        share: Of the segments that are taken.
-        foreign: Share of these that are seen as if no word were known.
-        seed: For what is drawn.
+        mind: The model whose first look finds the threads.
+        room: The room.
+        texts: Its encoded texts.
+        kind: The kind of examples.
+        part: The part of the room: train, dev or test.
+        weights: The weights of pieces.
+        folder: The folder to write.
+        unknown: The encoded text of a message without any known word.
+        share: Share of the segments that are used.
+        foreign: Share of these in which all words count as unknown.
+        seed: Seed of the random choices.
     """
     if folder.exists():
         return Examples(folder)
@@ -74,7 +74,7 @@ def collect_second(
 
 
 def first_sights(mind: Mind, past: Columns, texts: Texts) -> Sights:
-    """The conversations of a segment, as the first look finds them."""
+    """The links and threads of a segment, as the first look finds them."""
     parent = np.zeros(past.size, np.int64)
     for start in range(0, past.size, _CHUNK):
         at = np.arange(start, min(start + _CHUNK, past.size))
@@ -113,13 +113,13 @@ def train_second(
     epochs: float = 4.0,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Weights:
-    """The weights of both looks.
+    """Train the second look and return the weights of both.
 
     Args:
-        first: Those of the first, which stay.
-        lessons: What `collect_second` wrote; human links are gone through so many times.
-        config: How.
-        epochs: See there.
+        first: The weights of the first look, which stay fixed.
+        lessons: Examples from `collect_second`.
+        config: The settings.
+        epochs: How many times the human links are gone through.
         progress: Called after each step, with its loss.
     """
     torch.manual_seed(config.seed)

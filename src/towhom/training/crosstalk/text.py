@@ -1,8 +1,8 @@
-"""Learns what words say about answers: from everybody who names or quotes whom they answer.
+"""Trains the word weights, from messages that name or quote whom they answer.
 
-Out of what was said in the same minutes, the model finds what somebody said, given what it answers, what its
-speaker had said before, and what the room talked about; and out of the messages before it, that which it
-answers. Names are hidden. No human link is needed, and there are a million such messages.
+The model has two tasks: to pick a message out of all those of a batch, given the message it answers, the
+speaker's previous message and the room's recent ones; and to pick the message it answers out of the
+earlier ones. Names are hidden. No human links are needed, and there are a million such messages.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from towhom.training.crosstalk.vocabulary import tokens_of
 from towhom.training.named import NamedWeights
 
 WINDOW = 256
-"""Messages that are compared with each other."""
+"""Number of messages that are compared with each other."""
 CONTEXT = 15
-"""Messages that tell what the room talks about."""
+"""Number of messages from which the room's topic is derived."""
 FAR = 60
-"""Answers farther back are left out."""
+"""Links that reach farther back are ignored."""
 _MOST = 90
-"""Answers of a window that are learned from at once."""
+"""Maximum number of answers that are used from one window."""
 _WARM_UP = 200
 
 
 @dataclass(frozen=True)
 class TextConfig:
-    """How words are learned.
+    """Settings for training the word weights.
 
     Args:
-        words: How many there are.
-        dimensions: Of vectors of words.
-        state: Of a message.
-        tower: Of a message as an answer, or as what is answered.
-        steps: How long.
-        windows: Of a step.
-        learning_rate: The largest.
-        words_rate: That of the vectors of words, as a share of it.
-        word_dropout: Share of the words that are left out.
-        dropout: Share of the units that are left out.
-        seed: For all that is random.
+        words: Size of the vocabulary.
+        dimensions: Length of a word vector.
+        state: Length of the vector that encodes a message's text.
+        tower: Length of the vector of a message as an answer, or as a message to be answered.
+        steps: Number of training steps.
+        windows: Number of windows per step.
+        learning_rate: The maximum learning rate.
+        words_rate: Learning rate of the word vectors, as a share of `learning_rate`.
+        word_dropout: Share of the words that are dropped.
+        dropout: Share of the units that are dropped.
+        seed: Seed of everything random.
     """
 
     words: int = 30_000
@@ -70,16 +70,16 @@ class TextConfig:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the weights."""
+        """Names and shapes of the weights."""
         return words.shapes(self.words + 1, self.dimensions, self.state, self.tower)
 
 
 class Answers:
-    """A room, and what is known to be an answer in it.
+    """A room and its known answers.
 
     Args:
-        room: As it was heard.
-        vocabulary: The words that are known.
+        room: The analysed room.
+        vocabulary: The known words.
     """
 
     def __init__(self, room: HeardRoom, vocabulary: Sequence[str]) -> None:
@@ -91,10 +91,10 @@ class Answers:
 
     @cached_property
     def answered(self) -> NDArray[np.int64]:
-        """(N,) What each message is known to answer; -1 if that is not known, or far.
+        """(N,) The message that each message answers; -1 if unknown or too far back.
 
-        What people have linked or quoted; else, of whom it names, what they said last; in a topic, what
-        somebody else said there last.
+        That is the message that people linked or that is quoted; else the last message of the person it
+        names; else the last message of somebody else in the same topic.
         """
         room, speaker = self.room, self.speaker
         named, topic = np.asarray(room.named), np.asarray(room.topic)
@@ -121,7 +121,7 @@ class Answers:
 
     @cached_property
     def before(self) -> NDArray[np.int64]:
-        """(N,) What its speaker had said before; -1 if nothing, or far."""
+        """(N,) The speaker's previous message; -1 if there is none or it is too far back."""
         result = np.full(len(self.speaker), -1, np.int64)
         for first, last in self.segments:
             speaker = self.speaker[first:last]
@@ -132,12 +132,12 @@ class Answers:
 
     @property
     def single(self) -> bool:
-        """Whether it is known which message is answered, not only whose."""
+        """Whether the exact message that is answered is known, not only its speaker."""
         return bool(len(self.room.links)) or bool((np.asarray(self.room.topic) >= 0).any())
 
 
 def _last_said(speaker: NDArray[Any], who: NDArray[Any]) -> NDArray[np.int64]:
-    """(N,) Where somebody spoke last before each message; -1 if they did not."""
+    """(N,) Where the person in `who` last spoke before each message; -1 if they did not."""
     count = len(speaker)
     keys = np.concatenate([speaker, who])
     order = np.lexsort((np.concatenate([2 * np.arange(count) + 1, 2 * np.arange(count)]), keys))
@@ -164,7 +164,7 @@ def _last_of_others(topic: NDArray[Any], speaker: NDArray[Any]) -> NDArray[np.in
 
 
 class _Batch:
-    """Some windows of some rooms."""
+    """A batch of windows from several rooms."""
 
     def __init__(self) -> None:
         self.tokens: list[NDArray[np.int32]] = []
@@ -207,7 +207,7 @@ class _Batch:
 
 
 class _Reader(NamedWeights):
-    """Words to be learned, and what weighs them against each other meanwhile."""
+    """The word weights to be trained, and auxiliary weights that only training needs."""
 
     def __init__(self, config: TextConfig, generator: torch.Generator) -> None:
         heads = {"mix": (words.TOWERS, 1), "near": (FAR,), "prior": (config.state,)}
@@ -222,7 +222,7 @@ class _Reader(NamedWeights):
             self.weights["near"].copy_(-torch.log(torch.arange(1.0, FAR + 1)))
 
     def forward(self, batch: _Batch, config: TextConfig, random: np.random.Generator) -> Tensor:
-        """The loss."""
+        """The loss of a batch."""
         tokens = np.concatenate(batch.tokens)
         tokens = np.where(random.random(len(tokens)) < config.word_dropout, 0, tokens).astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(batch.lengths))])
@@ -230,7 +230,7 @@ class _Reader(NamedWeights):
         return self._what(batch, found) + self._whom(batch, found)
 
     def _what(self, batch: _Batch, found: words.Encoded) -> Tensor:
-        """Which of all messages was said."""
+        """The loss of picking each message out of all messages of the batch."""
         rows, heard = torch.from_numpy(batch.rows), found.heard
         answered, answers = heard[torch.from_numpy(batch.answered), 0], found.answers
         context = torch.zeros(len(rows), batch.size)
@@ -241,7 +241,7 @@ class _Reader(NamedWeights):
         return cross_entropy(scores, rows)
 
     def _whom(self, batch: _Batch, found: words.Encoded) -> Tensor:
-        """Which of the messages before it, it answers."""
+        """The loss of picking the message that each one answers out of the earlier ones."""
         cells, right = torch.from_numpy(batch.cells), torch.from_numpy(batch.right)
         fits = found.answers[torch.from_numpy(batch.rows), 0] @ found.heard[:, 0].T
         scores = torch.take_along_dim(fits, cells.clamp(min=0), 1) + self.weights["near"]
@@ -250,7 +250,7 @@ class _Reader(NamedWeights):
 
 
 def _of(heard: Tensor, places: NDArray[np.int64]) -> Tensor:
-    """Messages at some places, 0 where there is none."""
+    """The messages at some places; 0 where the place is negative."""
     there = torch.from_numpy(places >= 0).to(heard)[:, None]
     return heard[torch.from_numpy(np.maximum(places, 0))] * there
 
@@ -264,18 +264,18 @@ def train_text(
     checkpoint: Path | None = None,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> dict[str, NDArray[np.float32]]:
-    """The weights of `towhom.crosstalk.words`.
+    """Train the weights of `towhom.crosstalk.words`.
 
     Args:
-        rooms: To learn from; each is as likely as any other.
+        rooms: The rooms to learn from, drawn with equal probability.
         vocabulary: The words, as many as the configuration says.
-        config: How.
-        vectors: (words, dimensions) To begin with.
-        checkpoint: A file to go on from, written every now and then.
+        config: The settings.
+        vectors: (words, dimensions) Initial word vectors.
+        checkpoint: A file to continue from, written from time to time.
         progress: Called after each step, with its loss.
 
     Raises:
-        TrainingError: Nothing is known to be an answer.
+        TrainingError: The rooms have no known answers.
     """
     torch.manual_seed(config.seed)
     every = [answers for room in rooms if (answers := Answers(room, vocabulary)).segments]

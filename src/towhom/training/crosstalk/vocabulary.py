@@ -1,4 +1,4 @@
-"""The words that a model knows, from all rooms, none of which dominates, and no names of people."""
+"""Chooses the vocabulary of a model: from all rooms, none of which dominates, and without people's names."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from towhom.text.vocabulary import NAME
 from towhom.training.crosstalk.rooms import HeardRoom
 
 COMMON = 2000
-"""So many of the most frequent words are words, whoever is called so."""
+"""Number of most frequent words that are kept even if they are somebody's name."""
 _ROOMS = 4
-"""What is said in so many rooms is a word, too."""
+"""A person's name that occurs in this many rooms counts as a word, too."""
 _SEGMENTS = 3
 _IN_FRONT = 0.2
 _CALLED, _TWICE = 0.5, 2
-"""A name is what is said in front so often, of its uses, and more than so many times."""
+"""A name is a word that stands in front in more than this share of its uses, and more than this often."""
 _LEAST = 12
-"""How often a word must be said."""
+"""Minimum number of uses of a word."""
 _SEPARATORS = frozenset({":", ",", ";"})
 _MARKS = re.compile(r"^[a-z]{1,3}=|(?:\+\+|--)$")
-"""What people thank each other with, and ask for a review."""
+"""Marks at names with which people thank each other or ask for a review."""
 _SHORTEST = 3
-"""`c++` is no name."""
+"""Minimum length of a name with a mark; `c++` is not a name."""
 
 
 def choose_words(rooms: Sequence[HeardRoom], size: int) -> list[str]:
-    """The most frequent words of all rooms, which count alike; what may be somebody's name is left out."""
+    """The most frequent words of all rooms, which count equally; likely names are left out."""
     share: defaultdict[str, float] = defaultdict(float)
     times, spread, in_rooms, in_front = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     nicks = frozenset[str]().union(*(room.nicks for room in rooms))
@@ -39,7 +39,7 @@ def choose_words(rooms: Sequence[HeardRoom], size: int) -> list[str]:
         total = max(int(counted.times.sum()), 1)
         for place in np.flatnonzero(counted.times).tolist():
             word, count = room.words[place], int(counted.times[place])
-            # A short record must not outweigh what everybody says.
+            # The words of a small room must not outweigh those of the others.
             share[word] += count / max(total, 1_000_000)
             times[word] += count
             spread[word] += int(counted.segments[place])
@@ -59,7 +59,7 @@ def choose_words(rooms: Sequence[HeardRoom], size: int) -> list[str]:
 
 
 class _Counts:
-    """Of the words of a room."""
+    """Counts of the words of a room."""
 
     def __init__(self, size: int) -> None:
         self.times, self.segments, self.in_front = (np.zeros(size, np.int64) for _ in range(3))
@@ -81,16 +81,16 @@ def _count(room: HeardRoom) -> _Counts:
 
 
 def names_of(room: HeardRoom) -> frozenset[str]:
-    """What people of a room are called: those who are there, and whatever is mostly said in front."""
+    """The names of people in a room: those of its speakers, and words that mostly stand in front."""
     counted = _count(room)
     called = np.flatnonzero(counted.in_front > np.maximum(_CALLED * counted.times, _TWICE))
     return room.nicks | {room.words[place] for place in called.tolist()}
 
 
 def no_names(words: Sequence[str], names: frozenset[str]) -> NDArray[np.bool_]:
-    """(W,) Which words, the most frequent first, nobody is called by; the most common stay.
+    """(W,) Which words, the most frequent first, are not names; the most common ones are kept.
 
-    Names with marks go, too, however common: `ada++`, `r=ada`.
+    Names with marks are removed however common they are: `ada++`, `r=ada`.
     """
     return np.array(
         [
@@ -107,7 +107,7 @@ def _is_marked(word: str, names: frozenset[str]) -> bool:
 
 
 def tokens_of(room: HeardRoom, words: Iterable[str]) -> NDArray[np.int32]:
-    """The words of a room by their numbers in a vocabulary, from 1 on; 0 for those that are not in it."""
+    """The words of a room as numbers in a vocabulary, from 1 on; 0 for unknown words."""
     numbers = {word: number for number, word in enumerate(words, 1)}
     ids = np.array([numbers.get(word, 0) for word in room.words], np.int32)
     result: NDArray[np.int32] = ids[room.said]
