@@ -182,7 +182,7 @@ class Memory:
                 await self._evict([held for held in shard.values() if held.live and held.used < since])
 
     async def _evict(self, every: Iterable[Held]) -> None:
-        """Let channels leave that nobody uses; what they are is written, to come back soon."""
+        """Evict channels that are not in use; snapshots are written, so that they load quickly again."""
         await asyncio.gather(*(self._leave(held) for held in every))
 
     async def _leave(self, held: Held) -> None:
@@ -197,5 +197,5 @@ class Memory:
                 state = await held.worker.ask("close", channel=held.name)
                 if worth_it:
                     await self._journal.write(Keep(held.name, Snapshot(held.messages, state)))
-            except (Problem, JobError) as error:  # it can come back without a new snapshot, too
+            except (Problem, JobError) as error:  # it can be loaded without a new snapshot, too
                 log.error("a channel left without a snapshot: %s", described(error))
