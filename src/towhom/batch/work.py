@@ -1,4 +1,4 @@
-"""The tasks of a run. Each turns files into files, with the same result wherever and however often it runs."""
+"""The tasks of a run: each turns files into files, with the same result wherever and whenever it runs."""
 
 from __future__ import annotations
 

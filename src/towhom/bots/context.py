@@ -116,7 +116,7 @@ class RelatedMessages:
         return [each for each in every.values() if not each.utterance.gone]
 
     def _called_from(self, first: Turn, latest_first: list[Turn]) -> Iterator[Turn]:
-        """The last message, before the chain began, of each person it names and of the one who began it."""
+        """The last message by or to each person it names, and by or to its first speaker, before it began."""
         if first.utterance.speaker == self._me:
             return
         named = (call.who for each in (self.turn, first) for call in each.utterance.calls)

@@ -160,7 +160,7 @@ class Gate:
         await self.close()
 
     async def hear(self, event: Event, *, speak: bool = True) -> GateVerdict:
-        """Process the next event of any room, including the bot's own messages; returns whether the bot speaks.
+        """Take the next event of any room, including the bot's own messages; returns whether the bot speaks.
 
         With `burst`, the verdict on a message for the bot comes only when its speaker has finished, so do
         not wait for it before you pass the next event. `listen` takes care of this.

@@ -88,7 +88,7 @@ def only_greets(said: Utterance) -> bool:
 
 
 def awaits(said: Utterance) -> bool:
-    """Whether a message of the bot expects a response: it asks something, or tells its reader to do something.
+    """Whether a message of the bot expects a response: it asks a question, or makes a request.
 
     >>> awaits(Utterance("bot", "Sure. Tell me who paid.")), awaits(Utterance("bot", "It is at noon."))
     (True, False)
