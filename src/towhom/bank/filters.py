@@ -16,7 +16,7 @@ LIKELY = 0.4
 _WORDS, _TELLING = 4, 2
 """Minimum words, and minimum informative words; shorter messages were for their moment: `ok thanks`."""
 _LONGEST = 1000
-"""Maximum characters; longer messages are pasted."""
+"""Maximum characters; longer messages are usually pasted text."""
 _BOT = regex.compile(r"(?:^|[\W_\d])bot(?:$|[\W_\d])|(?:bot|serv)[\d_^`|-]*$")
 _MOMENT = regex.compile(
     r"^\W*(?:(?:ok(?:ay)?|yes|no|yeah|yep|nope|well|ah|oh|hm+|thanks?|thx|ty|thank you|cheers|sorry|np|lol"

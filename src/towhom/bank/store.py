@@ -249,7 +249,7 @@ class Bank:
         return Place(segment, number - int(self.starts[segment]))
 
     def at(self, numbers: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Table]]:
-        """The positions of some responses, by segment: their places in the list, their rows, and table."""
+        """Positions of some responses, by segment: their places in the list, their rows, and the table."""
         every = np.asarray(numbers, np.int64)
         segment = np.searchsorted(self.starts, every, side="right") - 1
         for which in np.unique(segment).tolist():

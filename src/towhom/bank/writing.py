@@ -128,7 +128,7 @@ class Forgotten(NamedTuple):
     """Criteria for removing responses from a bank; a response is removed if any of them applies."""
 
     speakers: Sequence[str] = ()
-    """Names of people, whose responses and the answers to them are removed."""
+    """Names of people; what they said is removed, and so are the answers to them."""
     ids: Sequence[str] = ()
     """Platform identifiers of messages."""
     numbers: Sequence[int] = ()

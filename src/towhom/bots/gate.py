@@ -305,7 +305,7 @@ class Gate:
         """The rooms in memory, the one used last at the end."""
         return tuple(self._places)
 
-    # -- inside
+    # -- internals
 
     @asynccontextmanager
     async def _using(self, name: str | None) -> AsyncIterator[_Place]:

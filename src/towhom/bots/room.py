@@ -164,7 +164,7 @@ class BotRoom:
             self._journal.save({**state, "session": self.session.state()})
             self._saved = self._number
 
-    # -- inside
+    # -- internals
 
     def _take(self, event: Event, policy: Policy) -> GateVerdict:
         if isinstance(event, Presence):

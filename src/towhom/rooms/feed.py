@@ -93,7 +93,7 @@ class Feed:
                 problem = in_words(error)
             else:
                 self._refuse(reply)
-                if reply.status < 300 or reply.code == "key-reused":  # saved before, with another time
+                if reply.status < 300 or reply.code == "key-reused":  # saved already, with another time
                     return
                 problem = f"status {reply.status}, {reply.code}"
                 if reply.status < 500 and reply.status not in (408, 429):

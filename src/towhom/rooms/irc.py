@@ -424,7 +424,7 @@ class IRC(Connector):
 
     _on_422 = _on_376
 
-    # -- who is there
+    # -- people
 
     def _room(self, name: str) -> _Room | None:
         """A room that we follow, by name; messages to its operators only have a prefix (`@#room`)."""
@@ -520,7 +520,7 @@ class IRC(Connector):
         if _fold(freed) == _fold(self._wanted_nick) != _fold(self._nick):
             self._send("NICK", self._wanted_nick)
 
-    # -- what is said
+    # -- messages
 
     def _on_privmsg(self, line: Line) -> None:
         self._message(line, Kind.MESSAGE)
@@ -570,7 +570,7 @@ class IRC(Connector):
         else:
             self.put(event, advance)
 
-    # -- what was missed
+    # -- missed messages
 
     def _is_new(self, room: _Room, tags: dict[str, str]) -> bool:
         """Whether a message of history is new; without a position, all history is from before our time."""

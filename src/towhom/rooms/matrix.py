@@ -317,7 +317,7 @@ class Matrix(Connector):
             start = response.end
         return [event for page in reversed(pages) for event in page]
 
-    # -- who is there
+    # -- people
 
     def _note(self, room: str, info: RoomInfo) -> None:
         """Apply the state of a room without passing events on."""
@@ -369,7 +369,7 @@ class Matrix(Connector):
                 self.fail(RoomError(f"{self.address.server}: we were sent out of all rooms"))
         return [(Presence(self.me or "", room, here=False), None)]
 
-    # -- what is said
+    # -- messages
 
     def _event(self, room: str, event: Any) -> list[Pair]:
         """Convert an event of a room; an empty list if it is not relevant."""

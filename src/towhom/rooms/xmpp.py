@@ -382,7 +382,7 @@ class XMPP(Connector):
                 return
             last = newest
 
-    # -- who is there
+    # -- people
 
     def _presence(self, stanza: Any) -> None:
         room, nick = self._rooms.get(stanza["from"].bare), stanza["from"].resource
@@ -417,7 +417,7 @@ class XMPP(Connector):
             if not any(each.entered.is_set() for each in self._rooms.values()):
                 self.fail(RoomError(f"{self.address.server}: we were sent out of all rooms"))
 
-    # -- what is said
+    # -- messages
 
     def _stanza(self, stanza: Any) -> None:
         room = self._rooms.get(stanza["from"].bare)

@@ -281,7 +281,7 @@ class Channels:
                 elif not await follower.woken():
                     yield None
 
-    # -- inside
+    # -- internals
 
     @asynccontextmanager
     async def _using(self, name: str) -> AsyncIterator[Held]:

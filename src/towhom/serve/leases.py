@@ -155,7 +155,7 @@ class Leases:
         except psycopg.Error as error:  # they expire by themselves
             log.warning("the channels of this server are not given up: %s", described(error))
 
-    # -- inside
+    # -- internals
 
     def _claim(self, connection: Connection, channel: str) -> Owner:
         while True:

@@ -159,7 +159,7 @@ class Memory:
         with suppress(Problem, JobError):  # a worker that died has forgotten it, too
             await held.worker.ask("close", channel=held.name)
 
-    # -- inside
+    # -- internals
 
     async def _put(self, held: Held, state: str | None, first: int, messages: list[str]) -> bool:
         shard = self._shards[self._workers.shard(held.name)]

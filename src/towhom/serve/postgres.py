@@ -271,7 +271,7 @@ class PostgresStorage:
         if self._listener is not None:
             self._listener.join()
 
-    # -- inside
+    # -- internals
 
     def _all(self, query: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         return self._database.retried(lambda connection: connection.execute(query, values).fetchall())

@@ -84,7 +84,7 @@ class SqliteStorage:
 
     Args:
         folder: Folder of the file; created if it does not exist.
-        full: Whether a commit survives a power cut; otherwise it survives only a crash of the server.
+        full: Whether a commit survives a power cut; if False, it survives any crash of the server.
 
     Raises:
         ConfigError: The folder cannot be used, another server uses it, a newer version wrote it, or it is

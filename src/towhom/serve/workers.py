@@ -136,7 +136,7 @@ class WorkerProcess:
             with suppress(OSError):
                 self._process.kill()
 
-    # -- inside
+    # -- internals
 
     def _post(self, job: str, arguments: dict[str, Any]) -> asyncio.Future[Any]:
         told = {"job": self._asked + 1, "do": job, "with": arguments}
