@@ -55,7 +55,7 @@ SCALES = {VECTORS: "scale", ASKED: "asked_scale"}
 
 
 class Table:
-    """Some responses.
+    """A table of responses.
 
     Args:
         columns: The columns by name; those of `TEXTS` and `LISTS` also have `NAME.offsets`.

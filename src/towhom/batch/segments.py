@@ -44,7 +44,7 @@ class Line:
     number: int
 
     def encoded(self) -> bytes:
-        """As one line of JSON."""
+        """Encode the line as one line of JSON."""
         located = self.located
         id = None if located.id == located.message.id else located.id
         told = json.dumps([self.number, located.line, located.file, id, located.reply_to, located.changes])
@@ -101,7 +101,7 @@ class Segment:
         return sum(map(len, self.runs))
 
     def encoded(self) -> bytes:
-        """As bytes."""
+        """Encode the segment as bytes."""
         pieces = []
         for run in self.runs:
             header = [run.room.export, run.room.name, run.before, len(run.lines), run.goes_on]

@@ -18,7 +18,7 @@ FORMAT, VERSION = "towhom-batch", 2
 
 
 class Command(StrEnum):
-    """What is done to the logs."""
+    """The command that is run on the logs."""
 
     THREADS = "threads"
     WHO = "who"
@@ -26,7 +26,7 @@ class Command(StrEnum):
 
 
 class Output(StrEnum):
-    """How rows are written; also the ending of the files' names."""
+    """The format of rows, which is also the ending of the files' names."""
 
     PARQUET = "parquet"
     JSON = "jsonl"

@@ -1,4 +1,4 @@
-"""When a bot speaks: the settings that people ask for."""
+"""The settings that decide when a bot speaks."""
 
 from __future__ import annotations
 
