@@ -1,8 +1,8 @@
-"""An index for banks of a million responses and more: nearest vectors without a look at all (faiss).
+"""An index for banks of a million responses and more: finds nearest vectors without comparing all (faiss).
 
-Vectors are put into cells of like ones, in 4 bits for every two numbers; a query looks into the cells that
-are nearest to it, and compares the `_LOOKED_AT` best once more, exactly. How many cells that takes is found
-when the index is made: as many as it takes to find `RECALL` of what exact search finds.
+Similar vectors are grouped into cells, with 4 bits for every two numbers; a query searches the cells nearest
+to it, and compares the `_LOOKED_AT` best vectors again, exactly. The number of cells to search is determined
+when the index is built: as many as it takes to find `RECALL` of what exact search finds.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ RECALL = 0.985
 """The share of what exact search finds that the index finds, for the questions by which it is tuned; for
 others, it is a little less."""
 _NEAREST = 300
-"""Of so many."""
+"""Number of nearest responses by which recall is measured."""
 _LOOKED_AT = 4000
-"""Responses that are compared exactly."""
+"""Number of responses that are compared exactly."""
 _CELLS = 2.0
-"""Times the square root of the number of responses."""
+"""Number of cells, as a multiple of the square root of the number of responses."""
 _PER_CELL = 40
-"""Responses of which a cell is learned."""
+"""Number of training vectors per cell."""
 _FEWEST = 1024
-"""Vectors of which codes can be learned; where there are fewer, they count several times."""
+"""Minimum number of training vectors; if there are fewer, they are repeated."""
 _BLOCK = 1 << 15
 
 
 def write_index(bank: Bank, queries: NDArray[np.float32]) -> dict[str, float]:
-    """Make an index for each segment of a bank; gives the recall of each, by name.
+    """Build an index for each segment of a bank; returns the recall of each, by name.
 
     Args:
-        bank: It is to be opened anew afterwards.
-        queries: (Q, D) What is asked, by which the index is tuned; see `heads.Head.heard`.
+        bank: The bank, which has to be reopened afterwards.
+        queries: (Q, D) Vectors of questions by which the index is tuned; see `heads.Head.heard`.
 
     Raises:
         BankError: The bank is empty.
@@ -75,7 +75,7 @@ def write_index(bank: Bank, queries: NDArray[np.float32]) -> dict[str, float]:
 def nearest_in(
     segment: Segment, vector: NDArray[np.float32], limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Rows of a segment that fit a vector best, and how well, by its index.
+    """Rows of a segment that fit a vector best, with their scores, found by the index.
 
     Raises:
         BankError: The index cannot be read.
@@ -94,7 +94,7 @@ def nearest_in(
 def _looked_up(
     faiss: Any, index: Any, queries: NDArray[np.float32], probes: int, count: int
 ) -> NDArray[np.int64]:
-    """(Q, K) Rows that are worth comparing exactly; -1 where there are no more."""
+    """(Q, K) Candidate rows for exact comparison; -1 where there are no more."""
     parameters = faiss.SearchParametersIVF(nprobe=probes)
     _, rows = index.search(np.ascontiguousarray(queries), min(_LOOKED_AT, count), params=parameters)
     found: NDArray[np.int64] = rows
@@ -127,14 +127,14 @@ def _blocks(segment: Segment) -> Iterator[NDArray[np.float32]]:
 
 
 def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[int, float]:
-    """How many cells a query must look into, and what share of the nearest it finds then."""
+    """The number of cells that a query must search, and the recall that this gives."""
     faiss = _faiss()
     limit = min(_NEAREST, len(segment.table))
     scores = np.concatenate([block @ queries.T for block in _blocks(segment)])
     exact = np.argpartition(-scores, limit - 1, axis=0)[:limit].T
     probes = 1
     while True:
-        # What is exact among those that are looked at again is found, for sure.
+        # Every true neighbour among the candidates is found, because these are compared exactly.
         found = _looked_up(faiss, index, queries, probes, len(segment.table))
         recall = (
             float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(exact, found, strict=True)])) / limit
@@ -146,7 +146,7 @@ def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[
 
 @lru_cache(maxsize=16)
 def _opened(path: Path, time: int) -> Any:
-    """An index; `time` tells one from another that was at its place before."""
+    """Open an index; `time` distinguishes it from an earlier one at the same path."""
     faiss = _faiss()
     try:
         return faiss.read_index(str(path))
@@ -156,7 +156,7 @@ def _opened(path: Path, time: int) -> Any:
 
 @cache
 def has_faiss() -> bool:
-    """Whether the extra is installed; where it is not, all responses are compared: exact, and slower."""
+    """Whether faiss is installed; if not, all responses are compared, which is exact but slower."""
     return find_spec("faiss") is not None
 
 

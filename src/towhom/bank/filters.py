@@ -1,4 +1,4 @@
-"""Which messages are worth keeping as responses: those that somebody else could say to somebody else."""
+"""Decides which messages are worth keeping as responses: those that other people could say to others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from towhom.hearing.utterance import Utterance
 from towhom.hearing.words import normalized
 
 LIKELY = 0.4
-"""How likely a message must be to answer another, for the two to be kept."""
+"""Minimum probability of a reply link for the question and its answer to be kept."""
 _WORDS, _TELLING = 4, 2
-"""What has fewer words, or fewer that tell something, was for its moment: `yes`, `brb`, `ok thanks`."""
+"""Minimum words, and minimum informative words; shorter messages were for their moment: `ok thanks`."""
 _LONGEST = 1000
-"""Characters; longer ones are pasted."""
+"""Maximum characters; longer messages are usually pasted text."""
 _BOT = regex.compile(r"(?:^|[\W_\d])bot(?:$|[\W_\d])|(?:bot|serv)[\d_^`|-]*$")
 _MOMENT = regex.compile(
     r"^\W*(?:(?:ok(?:ay)?|yes|no|yeah|yep|nope|well|ah|oh|hm+|thanks?|thx|ty|thank you|cheers|sorry|np|lol"
@@ -44,23 +44,23 @@ _NO_HELP = regex.compile(
 
 
 class Left(StrEnum):
-    """Why a message is left out."""
+    """The reason why a message is left out."""
 
     NO_ANSWER = "no answer"
-    """It starts something, goes on with the speaker's own, or nobody knows what it answers."""
+    """It starts a conversation, continues the speaker's own message, or what it answers is unknown."""
     SHORT = "too short"
     MOMENT = "only for its moment"
     LONG = "too long"
     BOT = "by a bot"
     OTHERS = "names others"
-    """It speaks of somebody by name, or has somebody's address."""
+    """It mentions another person by name, or contains a mail address."""
     OPTED_OUT = "opted out"
     MATCHES = "left out by pattern"
     REPEATED = "said before"
 
 
 def is_bot(message: Message) -> bool:
-    """Whether the platform says so, or the name.
+    """Whether a message is by a bot, according to the platform or the speaker's name.
 
     >>> is_bot(Message("ubottu", "")), is_bot(Message("buildbot2", "")), is_bot(Message("abbott", ""))
     (False, True, False)
@@ -71,11 +71,11 @@ def is_bot(message: Message) -> bool:
 
 
 def reason_to_leave(utterance: Utterance, text: str) -> Left | None:
-    """Why a message is no response to be kept; None if it is one.
+    """The reason to leave out a message; None if it is worth keeping.
 
     Args:
-        utterance: As it was heard.
-        text: The same with slots.
+        utterance: The message as an utterance.
+        text: The text of the message, with slots.
     """
     if utterance.command:
         return Left.BOT

@@ -1,9 +1,9 @@
 """The inner product that finds responses for a message.
 
-It begins as a part of Crosstalk's energy, how well a response fits as an answer: one of the pairs of
+It starts as a part of Crosstalk's energy, how well a response fits as an answer: one of the pairs of
 projections of `towhom.crosstalk.words`. For the model that comes with towhom, the two projections were then
-trained to find a response among many (`towhom.training.bank_head`); the model itself stays as it is. What
-else counts, from who speaks to how long ago, is looked at when the best few hundred are ranked.
+trained to find a response among many (`towhom.training.bank_head`); the model itself is unchanged. All other
+factors, such as the speaker and the time, are considered only when the best few hundred are ranked.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from towhom.crosstalk.words import TOWERS
 
 Array = NDArray[np.float32]
 _ANSWERS = 0
-"""The pair of projections for how an answer goes with what it answers."""
+"""Index of the pair of projections for how well an answer fits what it answers."""
 _TRAINED_FOR = "c4a6e36e876f88a8c7cb8bca259724f4e1bd978555c5bd6d381bc15a6c8ce424"
-"""The fingerprint of the model whose projections were trained; others have their own."""
+"""The fingerprint of the model whose projections were trained; other models use their own."""
 ASKED = 0.5
-"""How much it counts that a response answered something alike, beside how well it fits as an answer."""
+"""Weight of the similarity to what a response answered, relative to how well it fits as an answer."""
 
 
 class Head(NamedTuple):
-    """Projections of what messages say."""
+    """Projections of the content of messages."""
 
     answers_w: Array
     answers_b: Array
@@ -37,19 +37,19 @@ class Head(NamedTuple):
     heard_b: Array
 
     def answers(self, state: Array) -> Array:
-        """(N, D) Messages as responses, of length 1."""
+        """(N, D) Unit vectors of messages as responses."""
         return _unit(state @ self.answers_w + self.answers_b)
 
     def heard(self, state: Array) -> Array:
-        """(N, D) Messages as something that is answered, of length 1."""
+        """(N, D) Unit vectors of messages as questions to be answered."""
         return _unit(state @ self.heard_w + self.heard_b)
 
     @staticmethod
     def found_by(answers: Array, asked: Array) -> Array:
-        """(N, D) What responses are searched by, given themselves and what they answered.
+        """(N, D) The search vectors of responses, given the vectors of the responses and of their questions.
 
-        Its product with something that is to be answered is a sum: how well the response answers it, and how
-        much it is like what was answered.
+        Its product with a question is a sum: how well the response answers the question, and how similar the
+        question is to the one that was answered.
         """
         return answers + np.float32(ASKED) * asked
 
@@ -60,14 +60,14 @@ def head_of(weights: dict[str, Array], fingerprint: str) -> Head:
 
 
 def signature(fingerprint: str) -> str:
-    """Tells vectors apart that cannot be compared: those of other models, or of other projections."""
+    """Identifies comparable vectors; other models and other projections have other signatures."""
     if fingerprint != _TRAINED_FOR:
         return fingerprint
     return sha256(fingerprint.encode() + _content()).hexdigest()
 
 
 def own_head(weights: dict[str, Array]) -> Head:
-    """The projections that a model has for itself."""
+    """The projections that are part of a model."""
     parts = []
     for side in ("answers", "heard"):
         w, b = weights[f"words.{side}.w"], weights[f"words.{side}.b"]

@@ -1,7 +1,7 @@
-"""Responses by rare words: error messages, names of packages, numbers; an inverted index in SQLite (FTS5).
+"""Finds responses by rare words (error messages, package names, numbers) in an SQLite index (FTS5).
 
-Words that are in many responses tell little and are left out of queries, and a query looks at the rarest of
-its words until those have been said `LOOKED_AT` times, so that it stays fast however large the bank is.
+Words that occur in many responses are not informative and are left out of queries. A query uses its rarest
+words until those occur `LOOKED_AT` times in all, so that it stays fast however large the bank is.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _CATEGORIES = "L* N* Co M*"
 _TERM = regex.compile(r"[\p{L}\p{N}\p{M}]+")
 _CHUNK = regex.compile(r"[^\s,;!?()\"<>|]+")
 _TERMS = 8
-"""Of a query: the rarest of its words."""
+"""Maximum number of words that a query uses, the rarest first."""
 _COMMON, _FEW = 0.02, 50
-"""Words in a larger share of the responses tell nothing, unless those are few."""
+"""Words in more than this share of the responses, and in more than `_FEW`, are left out of queries."""
 LOOKED_AT = 5000
-"""Places of words that a query looks at."""
+"""Maximum occurrences of words that a query examines."""
 _LONGEST = 64
-"""Characters of a word that is looked for."""
+"""Maximum characters of a word in the index."""
 _AT_ONCE = 500
-"""Words that are looked up in one query."""
+"""Words that are looked up in one SQL query."""
 
 
 def terms_of(text: str) -> list[str]:
-    """The words of a text as the index has them, in any script.
+    """The words of a text in the form used by the index, for any script.
 
     >>> terms_of("Edit /etc/fstab, then restart")
     ['edit', 'etc', 'fstab', 'then', 'restart']
@@ -44,11 +44,11 @@ def terms_of(text: str) -> list[str]:
 
 
 def write_phrases(path: Path, rows: Iterable[tuple[int, str, str, str]]) -> None:
-    """Make the index of some responses; the same ones give the same bytes.
+    """Write the index of some responses; the same responses give the same bytes.
 
     Args:
-        path: The file, which is not there yet.
-        rows: Of each response its row, and its `PHRASES`.
+        path: The file, which must not exist yet.
+        rows: The row number and the `PHRASES` of each response.
 
     Raises:
         BankError: This Python's SQLite has no full-text search.
@@ -72,7 +72,7 @@ def write_phrases(path: Path, rows: Iterable[tuple[int, str, str, str]]) -> None
             ((row, *(" ".join(terms_of(text)) for text in texts)) for row, *texts in rows),
         )
         base.execute("INSERT INTO words (words) VALUES ('optimize')")
-        # Counted once: to count how many have a frequent word takes longer than a query.
+        # Counted in advance, because counting a frequent word takes longer than a query.
         base.execute("CREATE TABLE counts (term TEXT PRIMARY KEY, responses INTEGER) WITHOUT ROWID")
         base.execute(
             "INSERT INTO counts SELECT term, doc FROM vocabulary WHERE doc > ? ORDER BY term", (_FEW,)
@@ -86,7 +86,7 @@ class Phrases:
     """The index of some responses.
 
     Args:
-        path: What `write_phrases` made.
+        path: The file that `write_phrases` made.
     """
 
     def __init__(self, path: Path) -> None:
@@ -106,14 +106,14 @@ class Phrases:
         rare: bool = True,
         most: int = LOOKED_AT,
     ) -> list[tuple[float, int]]:
-        """Rows of the responses that have rare words of a text, each with its score, the best first.
+        """Scores and rows of the responses that share rare words with a text, the best first.
 
         Args:
-            text: What is asked.
-            limit: How many at most.
-            weights: Of words in each of `PHRASES`; where one is 0, those are not looked at.
-            rare: Whether only the rarest words count; all of them take time in proportion to the bank.
-            most: How many places of words are looked at, if there is more than one rare word.
+            text: The text of the query.
+            limit: Maximum number of results.
+            weights: Weights of words in each of `PHRASES`; those with 0 are not searched.
+            rare: Whether only the rarest words are used; using all takes time proportional to the bank.
+            most: Maximum occurrences of words to examine, if there is more than one rare word.
 
         Raises:
             BankError: The index is damaged.
@@ -138,7 +138,7 @@ class Phrases:
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        """The index, for one search at a time; what a search has read stays in memory for the next."""
+        """A connection for one search; it is reused, so that its cache helps the next search."""
         try:
             base = self._idle.pop()
         except IndexError:
@@ -149,7 +149,7 @@ class Phrases:
 
 
 def _rarest(base: sqlite3.Connection, text: str, looks: int) -> list[str]:
-    """The rarest words of a text, and what belongs together, quoted."""
+    """The rarest words of a text, and phrases of words written together, in quotes."""
     terms = list(dict.fromkeys(terms_of(text)))
     counts = _counts(base, ["", *terms])
     most = max(_COMMON * counts.pop("", 0), _FEW)
@@ -163,14 +163,14 @@ def _rarest(base: sqlite3.Connection, text: str, looks: int) -> list[str]:
     known = set(chosen)
     together = []
     for chunk in _CHUNK.findall(text):
-        parts = _TERM.findall(chunk.lower())  # /etc/fstab, libc6-dev, 0x80070057: all of it counts more
+        parts = _TERM.findall(chunk.lower())  # /etc/fstab, libc6-dev: a match of the whole counts more
         if len(parts) > 1 and not known.isdisjoint(parts):
             together.append(" ".join(parts))
     return [f'"{each}"' for each in (*chosen, *together[:_TERMS])]
 
 
 def _counts(base: sqlite3.Connection, terms: Sequence[str]) -> dict[str, int]:
-    """How many responses have each word, of those that more than `_FEW` have."""
+    """The number of responses with each word, for words that occur in more than `_FEW`."""
     counts = {}
     for part in _in_parts(terms, _AT_ONCE):
         marks = ", ".join("?" * len(part))

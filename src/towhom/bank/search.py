@@ -1,7 +1,7 @@
-"""The search for responses that may answer a message, by vectors and by rare words.
+"""Searches for responses that may answer a message, by vectors and by rare words.
 
-By vectors, all responses are compared, some at a time: exact, and fast enough for some hundred thousand. For
-more there is `towhom.bank.approximate`.
+The vectors of all responses are compared, in blocks, which is exact and fast enough for some hundred
+thousand. For more, there is `towhom.bank.approximate`.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from towhom.bank.store import Bank, Segment
 from towhom.bank.tables import ASKED, VECTORS
 
 _BLOCK = 1 << 14
-"""Responses that are compared at a time: they fit into caches."""
+"""Responses that are compared at a time, so that they fit into the processor's caches."""
 _ORDER = 60.0
-"""Of the places in two lists, added up as 1 / (60 + place): Cormack et al., SIGIR 2009."""
+"""Constant of reciprocal rank fusion, 1 / (60 + place): Cormack et al., SIGIR 2009."""
 _WEIGHTS = (1.0, 1.0, 0.5)
-"""Of rare words in what a response answered, in what its conversation began with, and in the response."""
+"""Weights of rare words in the question, in the opening of its conversation, and in the response."""
 
 
 class Query(NamedTuple):
-    """Something that may be answered: a message, with what its speaker said with it."""
+    """A message to be answered, together with what its speaker said along with it."""
 
     text: str
     vector: NDArray[np.float32]
     """(D,) See `heads.Head.heard`."""
     pieces: NDArray[np.uint32]
-    """What its words are made of, each once."""
+    """The pieces of its words, each once."""
 
 
 class Match(NamedTuple):
-    """How much what N responses answered is like something that is to be answered."""
+    """How similar the questions of N responses are to a query."""
 
     words: NDArray[np.float32]
-    """(N,) What both say, as a share of what either says; rare words count more."""
+    """(N,) Overlap of their words, from 0 to 1; rare words count more."""
     sense: NDArray[np.float32]
-    """(N,) The cosine of their vectors."""
+    """(N,) Cosine of their vectors."""
 
 
 def matches(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDArray[np.float32]) -> Match:
-    """How much some responses answered something like a query.
+    """How similar the questions that some responses answered are to a query.
 
     Args:
-        bank: Where they are.
-        numbers: Which.
-        query: What is to be answered.
-        piece_weights: (`PIECE_WEIGHTS`,) How much pieces tell anywhere; what is rare in the bank tells more.
+        bank: The bank.
+        numbers: Numbers of the responses.
+        query: The message to be answered.
+        piece_weights: (`PIECE_WEIGHTS`,) General weights of pieces; those rare in the bank count more.
     """
     tells = piece_weights**2 * bank.rarity
     words, sense = np.zeros((2, len(numbers)), np.float32)
@@ -71,12 +71,12 @@ def matches(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDA
 def search(
     bank: Bank, queries: Sequence[Query], limit: int, *, weights: tuple[float, float, float] | None = None
 ) -> list[int]:
-    """Numbers of the responses that answer any of some messages best, the best first.
+    """Numbers of the responses that best answer any of the given messages, the best first.
 
     Args:
-        bank: Where to look.
+        bank: The bank.
         queries: The messages, the most important first.
-        limit: How many at most.
+        limit: Maximum number of results.
         weights: See `Phrases.search`.
     """
     lists = []
@@ -89,13 +89,13 @@ def search(
 
 
 def nearest(bank: Bank, vector: NDArray[np.float32], limit: int, *, exact: bool = False) -> list[int]:
-    """Numbers of the responses whose vectors fit one best, the best first.
+    """Numbers of the responses whose vectors fit a message best, the best first.
 
     Args:
-        bank: Where to look.
-        vector: (D,) What is answered.
-        limit: How many at most.
-        exact: Whether all are compared, even where there is an index.
+        bank: The bank.
+        vector: (D,) Vector of the message to be answered.
+        limit: Maximum number of results.
+        exact: Whether to compare all responses even if there is an index.
     """
     scores: list[NDArray[np.float32]] = []
     numbers: list[NDArray[np.int64]] = []
@@ -116,7 +116,7 @@ def nearest(bank: Bank, vector: NDArray[np.float32], limit: int, *, exact: bool 
 def _compared(
     segment: Segment, vector: NDArray[np.float32], limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Rows of a segment that fit a vector best, and how well: all are compared, some at a time."""
+    """Rows of a segment that fit a vector best, with their scores; compares all rows, in blocks."""
     rows, scores = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
     vectors, scale = segment.table[VECTORS], segment.table["scale"]
     for first in range(0, len(vectors), _BLOCK):
@@ -136,15 +136,15 @@ def by_words(
     rare: bool = True,
     most: int = LOOKED_AT,
 ) -> list[int]:
-    """Numbers of the responses that have rare words of a text, or answered something that has.
+    """Numbers of the responses that share rare words with a text, or whose questions do, the best first.
 
     Args:
-        bank: Where to look.
-        text: What is asked.
-        limit: How many at most.
+        bank: The bank.
+        text: The text of the query.
+        limit: Maximum number of results.
         weights: See `Phrases.search`.
-        rare: See there.
-        most: See there.
+        rare: See `Phrases.search`.
+        most: See `Phrases.search`.
     """
     weights = _WEIGHTS if weights is None else weights
     found = [
@@ -156,7 +156,7 @@ def by_words(
 
 
 def merged(lists: Sequence[tuple[float, Sequence[int]]]) -> list[int]:
-    """One list of several, each with a weight; what stands high in any, or in several, comes first.
+    """Merge weighted, ranked lists; items that rank high in one list, or occur in several, come first.
 
     >>> merged([(1.0, [7, 3]), (1.0, [3, 9])])
     [3, 7, 9]
@@ -169,7 +169,7 @@ def merged(lists: Sequence[tuple[float, Sequence[int]]]) -> list[int]:
 
 
 def _best(scores: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
-    """Places of the highest scores, in any order."""
+    """Indices of the highest scores, in any order."""
     if len(scores) <= limit:
         return np.arange(len(scores))
     found: NDArray[np.int64] = np.argpartition(-scores, limit - 1)[:limit]

@@ -1,6 +1,6 @@
-"""Names in what is kept of a chat: who is spoken to and who speaks become slots, others stay out.
+"""Replaces names in stored texts by slots: those of the addressee, the responder and other people.
 
-In the columns of a bank, a slot is one character that no text has; people see `{addressee}`.
+In the columns of a bank, a slot is a single character that no text contains; people see `{addressee}`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _SLOTS = regex.compile("[\ue000-\ue003]")
 _MAIL = regex.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.\p{L}{2,}")
 _CHUNK = regex.compile(r"\S+")
 _LEAST = 3
-"""Letters of a name that is looked for in texts."""
+"""Minimum letters of a name that is searched for in texts."""
 _AROUND = "@*_~'`[{(<\"#,;:.!?)]}>"
 
 
 def shown(text: str) -> str:
-    """A text as people see it, with words for slots.
+    """A text as people see it, with slots as words in braces.
 
     >>> shown(f"try it, {ADDRESSEE}")
     'try it, {addressee}'
@@ -33,12 +33,12 @@ def shown(text: str) -> str:
 
 
 def filled(text: str, *, addressee: str | None, responder: str) -> str:
-    """A text with names for slots, as somebody would say it to somebody.
+    """A text with its slots filled by names, ready to be said.
 
     Args:
-        text: As a bank has it.
-        addressee: Whom it is for; None for nobody in particular.
-        responder: Who says it.
+        text: A text as `shown` returns it.
+        addressee: Name of the addressee; None for nobody in particular.
+        responder: Name of the speaker.
 
     >>> filled("try it, {addressee}", addressee="noor", responder="wren")
     'try it, noor'
@@ -58,15 +58,15 @@ def without_names(
     responder: str,
     others: frozenset[str] = frozenset(),
 ) -> str:
-    """A text with slots for the names in it.
+    """A text with its names replaced by slots.
 
     Args:
-        text: What was said.
-        people: Who is there.
-        weight: How much a word tells; a common word is somebody's name only after an @.
-        addressee: Whose name becomes `ADDRESSEE`, as an identifier.
-        responder: Whose name becomes `RESPONDER`.
-        others: Normalized names of all who speak in the same part of the log, early or late.
+        text: The text.
+        people: The people in the room.
+        weight: Returns the weight of a word; a common word is taken as a name only after an @.
+        addressee: Identifier of the person whose name becomes `ADDRESSEE`.
+        responder: Identifier of the person whose name becomes `RESPONDER`.
+        others: Normalized names of all speakers in the same part of the log, before or after the text.
     """
     text = _MAIL.sub(MAIL, _SLOTS.sub("", text))
 
@@ -93,7 +93,7 @@ def without_names(
 
 
 def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
-    """A text with something else at some places, which are in order."""
+    """A text with some spans, given in order, replaced."""
     if not spans:
         return text
     ends = [0, *(end for _, end, _ in spans)]

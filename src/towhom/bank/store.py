@@ -1,10 +1,11 @@
 """A bank on disk: a folder of segments, each with `.npy` columns and an index of words, and a manifest.
 
-manifest.json       format, version, the model, what the bank was made of, its segments and their files
+manifest.json       format, version, model, sources, segments and their files
 segment-NNNN/       responses as columns (`towhom.bank.tables`), and `words.sqlite`
 
-A segment never changes: `add` makes another one, and `forget` writes those anew that hold what is to go.
-Names of people are not stored; `key_of` makes the keys by which their responses are found to be forgotten.
+A segment never changes: `add` makes another one, and `forget` rewrites those that contain what is removed.
+Names of people are not stored; `key_of` makes the keys by which their responses are found when they are to
+be forgotten.
 """
 
 from __future__ import annotations
@@ -46,19 +47,19 @@ _DAMAGED = (
     TypeError,
     MemoryError,
 )
-"""What comes of reading damaged columns."""
+"""Errors that are raised when damaged columns are read."""
 _FEW = 1000
-"""Responses by which nobody can tell yet what is rare."""
+"""Added to the number of responses, because a small bank cannot show which pieces are rare."""
 _SLIPS = 10.0
-"""What is rarer than this is as likely a slip of the keys as something that tells much."""
+"""Added to the counts of pieces, because very rare pieces are as likely typos as informative."""
 _BLOCK = 1 << 22
 _LINK_FIELD = re.compile(r"\{(\w+)\}")
 LINK_FIELDS = ("id", "line", "document", "channel", "year", "month", "day")
-"""What a template of links may have in braces."""
+"""Fields that a link template may contain in braces."""
 
 
 class Place(NamedTuple):
-    """Where a response is."""
+    """The position of a response."""
 
     segment: int
     row: int
@@ -66,21 +67,21 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What somebody said once, and where.
+    """A response that somebody gave, with its source.
 
     Args:
-        number: In the bank, as of now; `forget` takes it.
-        text: What was said, with `{addressee}` and `{responder}` in the place of names.
-        question: What it answered there, the same way.
-        opening: What its asker began the conversation with, if that is something else.
+        number: Its current number in the bank; `forget` takes it.
+        text: The text of the response, with `{addressee}` and `{responder}` in place of names.
+        question: The text that it answered, with the same slots.
+        opening: The asker's first message of the conversation, if that is not the question.
         document: The log, or its day.
-        channel: The room, where the log holds several.
-        line: Its line there.
+        channel: The room, if the log has several.
+        line: The line of the response.
         thread: The line that began its conversation.
         asked: The line of the question.
-        id: The platform's identifier, if it has one.
-        time: When, if it is known.
-        link: Where to read it, if the bank knows how links look.
+        id: The platform's identifier for it, if it has one.
+        time: The time of the response, if known.
+        link: A link to the response, if the bank has a link template.
         times: How often it was said.
         thanked: Whether its asker said that it helped.
     """
@@ -101,7 +102,7 @@ class Response:
     thanked: bool
 
     def record(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The response as JSON-compatible data."""
         return {
             "number": self.number, "text": self.text, "question": self.question, "opening": self.opening,
             "document": self.document, "channel": self.channel, "line": self.line, "thread": self.thread,
@@ -114,9 +115,9 @@ class Segment:
     """Some responses of a bank, mapped into memory.
 
     Args:
-        folder: Where they are.
-        files: The sizes that its files must have.
-        probes: How many cells of its index of vectors a query looks into; 0 if there is none.
+        folder: Folder of the segment.
+        files: Expected sizes and digests of its files, by name.
+        probes: Number of cells of the vector index that a query searches; 0 if there is no index.
     """
 
     def __init__(self, folder: Path, files: dict[str, list[Any]], probes: int = 0) -> None:
@@ -138,7 +139,7 @@ class Segment:
         for name in names:
             path = self.folder / f"{name}.npy"
             try:
-                columns[name] = open_column(path).view(np.ndarray)  # whose rows are found faster
+                columns[name] = open_column(path).view(np.ndarray)  # faster to index than a memmap
             except _DAMAGED as error:
                 raise BankError(
                     f"{path}: the column cannot be read ({error}); build the bank again"
@@ -152,13 +153,13 @@ class Segment:
 
 
 class Bank:
-    """A response bank, opened. Nothing is read until it is asked for.
+    """An open response bank. Only the manifest is read at first; everything else is read on demand.
 
     Args:
-        folder: What `towhom bank build` made.
+        folder: The folder that `towhom bank build` made.
 
     Raises:
-        BankError: It is no bank, one of another version, or damaged.
+        BankError: The folder is not a bank, has another format version, or is damaged.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -174,14 +175,14 @@ class Bank:
         except (KeyError, TypeError, ValueError) as error:
             raise BankError(f"{self.folder / MANIFEST}: the manifest is damaged ({error!r})") from error
         self.starts: NDArray[np.int64] = starts.astype(np.int64)
-        """(segments + 1,) The number of the first response of each."""
+        """(segments + 1,) Number of the first response of each segment, and the total."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
 
     @cached_property
     def segments(self) -> list[Segment]:
-        """Its parts."""
+        """The segments of the bank."""
         segments = [
             Segment(self.folder / name, files, probes)
             for (name, files), probes in zip(self._segments, self._probes, strict=True)
@@ -193,7 +194,7 @@ class Bank:
 
     @cached_property
     def rarity(self) -> NDArray[np.float32]:
-        """(`PIECE_WEIGHTS`,) How rare pieces are in what was asked, up to 1, by the ends of their hashes."""
+        """(`PIECE_WEIGHTS`,) Rarity of pieces in questions, from 0 to 1, by the low bits of their hashes."""
         counts = np.zeros(PIECE_WEIGHTS, np.int64)
         for segment in self.segments:
             pieces = segment.table["asked_pieces"]
@@ -206,14 +207,14 @@ class Bank:
         return rarity
 
     def key_of(self, speaker: str) -> int:
-        """What stands for somebody in the columns of this bank."""
+        """The key that represents a person in the columns of this bank."""
         return key_of(speaker, self.salt)
 
     def require_model(self, fingerprint: str) -> None:
-        """Make sure that the vectors are those of a model.
+        """Make sure that the vectors were made by a model.
 
         Raises:
-            BankError: They are of another.
+            BankError: They were made by another model.
         """
         wanted = signature(fingerprint)
         if self.model != wanted:
@@ -227,7 +228,7 @@ class Bank:
         """Report that the bank is damaged if its contents make no sense.
 
         Raises:
-            BankError: It does not.
+            BankError: The bank is damaged.
         """
         try:
             yield
@@ -237,7 +238,7 @@ class Bank:
             ) from error
 
     def place(self, number: int) -> Place:
-        """Where the response with a number is.
+        """The position of the response with a number.
 
         Raises:
             BankError: There is none.
@@ -248,7 +249,7 @@ class Bank:
         return Place(segment, number - int(self.starts[segment]))
 
     def at(self, numbers: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Table]]:
-        """Where some responses are, segment by segment: their places in the list, rows, and the table."""
+        """Positions of some responses, by segment: their places in the list, their rows, and the table."""
         every = np.asarray(numbers, np.int64)
         segment = np.searchsorted(self.starts, every, side="right") - 1
         for which in np.unique(segment).tolist():
@@ -297,10 +298,10 @@ class Bank:
 
 
 def check_link(template: str) -> None:
-    """Make sure that a template of links has only fields that there are.
+    """Make sure that a link template has only known fields.
 
     Raises:
-        BankError: It has others.
+        BankError: It has unknown fields.
     """
     unknown = [name for name in _LINK_FIELD.findall(template) if name not in LINK_FIELDS]
     if unknown:
@@ -309,10 +310,10 @@ def check_link(template: str) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """What a bank is made of.
+    """Read the manifest of a bank.
 
     Raises:
-        BankError: It is no bank, or one of another version.
+        BankError: The folder is not a bank, or has another format version.
     """
     path = folder / MANIFEST
     if not folder.exists():
@@ -323,7 +324,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def key_of(speaker: str, salt: str) -> int:
-    """What stands for somebody in the columns of a bank: 64 bits, in any case of letters."""
+    """The key that represents a person in the columns of a bank: 64 bits, regardless of letter case."""
     name = normalized(speaker.strip().removeprefix("@")).encode("utf-8", "replace")
     digest = hashlib.blake2b(name, digest_size=8, key=salt.encode()[:64]).digest()
     return int.from_bytes(digest, "little")

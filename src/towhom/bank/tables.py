@@ -1,7 +1,7 @@
-"""Responses as columns: some of them in memory, or all of a bank on disk.
+"""Responses as columns, in memory or on disk.
 
-A column is an array with one row a response; strings and lists of numbers are two arrays, the values and
-where those of each response begin.
+A column is an array with one row per response. Strings and lists of numbers are two arrays: the values, and
+the offsets at which those of each response begin.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from towhom.errors import BankError
 from towhom.files import atomic_file
 
 NO_TIME = np.iinfo(np.int64).min
-"""When nobody knows when."""
+"""The value for an unknown time."""
 
 TEXTS = ("response", "question", "opening", "document", "channel", "id")
-"""What was said, with slots for names; what it answered; what its asker began that conversation with, where
-that is something else; where: its document, room and identifier."""
+"""The text of the response, with slots for names; the question; the asker's first message of that
+conversation, if that is not the question; document, room and identifier."""
 LISTS: dict[str, type[np.generic]] = {"tokens": np.int32, "pieces": np.uint32, "asked_pieces": np.uint32}
-"""As in `Utterance`: the words of a response, what they are made of, and what those of the question are."""
+"""As in `Utterance`: the words of a response, the pieces of its words, and the pieces of the question's."""
 FIXED: dict[str, type[np.generic]] = {
     "line": np.int64,
     "thread": np.int64,
@@ -41,23 +41,24 @@ FIXED: dict[str, type[np.generic]] = {
     "scale": np.float32,
     "asked_scale": np.float32,
 }
-"""Its line, those of its conversation's start and of the question; when; who (as keys, not names); `FLAGS`;
-how often it was said; what its vectors are multiplied with."""
+"""The lines of the response, of the start of its thread, and of the question; the time; speaker and asker
+(as keys, not names); `FLAGS`; how often it was said; the scale factors of its vectors."""
 FLAGS = (
     "asks", "question asks", "anybody", "greets", "answers", "you", "everybody", "command", "thanked",
     "no help",
 )  # fmt: skip
 VECTORS, ASKED = "vectors", "asked_vectors"
-"""(N, D) In 8 bits: what is searched, see `heads.Head.found_by`; and what was answered, see `heard`."""
+"""(N, D) Vectors in 8 bits: those that are searched, see `heads.Head.found_by`, and of the questions, see
+`heads.Head.heard`."""
 SCALES = {VECTORS: "scale", ASKED: "asked_scale"}
-"""What the numbers of a vector are multiplied with."""
+"""Vectors -> column of the factors by which they are multiplied."""
 
 
 class Table:
-    """Some responses.
+    """A table of responses.
 
     Args:
-        columns: By name; those of `TEXTS` and `LISTS` also have `NAME.offsets`.
+        columns: The columns by name; those of `TEXTS` and `LISTS` also have `NAME.offsets`.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -74,12 +75,12 @@ class Table:
         return Strings(self.columns[name], self.columns[f"{name}.offsets"])
 
     def numbers(self, name: str, row: int) -> NDArray[Any]:
-        """A list of numbers of one response."""
+        """The numbers of one response in a column of lists."""
         start, stop = self.columns[f"{name}.offsets"][row : row + 2].tolist()
         return np.array(self.columns[name][start:stop])
 
     def lists(self, name: str, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The values of a column of strings or lists at some rows, and where those of each begin."""
+        """The values of a column of strings or lists at some rows, and their offsets."""
         offsets = self.columns[f"{name}.offsets"]
         starts = offsets[rows]
         lengths = offsets[rows + 1] - starts
@@ -92,7 +93,7 @@ class Table:
         return bool(int(self.columns["flags"][row]) >> FLAGS.index(flag) & 1)
 
     def at(self, rows: NDArray[np.int64]) -> Table:
-        """Some of them, in any order."""
+        """A table of some rows, in any order."""
         columns: dict[str, NDArray[Any]] = {
             name: np.asarray(self.columns[name])[rows] for name in (*FIXED, *SCALES)
         }
@@ -101,21 +102,21 @@ class Table:
         return Table(columns)
 
     def pieces(self, rows: int = 1 << 15) -> Iterator[Table]:
-        """All of them, some at a time."""
+        """All rows, as tables of at most `rows` rows."""
         for start in range(0, len(self), rows):
             yield self.at(np.arange(start, min(start + rows, len(self))))
 
     def save(self, path: Path) -> None:
-        """Write them to a file, at once or not at all."""
+        """Write the table to a file, atomically."""
         with atomic_file(path) as file:
             file.write(save({name: np.ascontiguousarray(each) for name, each in self.columns.items()}))
 
     @classmethod
     def load(cls, path: Path) -> Table:
-        """What `save` wrote.
+        """Read a table that `save` wrote.
 
         Raises:
-            BankError: It cannot be read.
+            BankError: The file cannot be read.
         """
         try:
             table = cls(load_file(path))
@@ -125,10 +126,10 @@ class Table:
         return table
 
     def check(self) -> None:
-        """Make sure that all columns are there and go together; what they say is not looked at.
+        """Make sure that all columns exist and fit together; their contents are not checked.
 
         Raises:
-            KeyError, ValueError: They do not.
+            KeyError, ValueError: A column is missing, or does not fit.
         """
         for name, kind in {**FIXED, **dict.fromkeys(SCALES, np.int8)}.items():
             if self.columns[name].dtype != kind or len(self.columns[name]) != len(self):
@@ -147,7 +148,7 @@ def table_of(
     fixed: Mapping[str, Sequence[int] | NDArray[Any]],
     vectors: Mapping[str, NDArray[np.float32]],
 ) -> Table:
-    """Responses, given column by column; `vectors` are those of `SCALES`."""
+    """A table made from columns; `vectors` has the columns of `SCALES`, unquantized."""
     columns: dict[str, NDArray[Any]] = {}
     for name, scale in SCALES.items():
         columns[name], columns[scale] = quantized(vectors[name])
@@ -169,7 +170,7 @@ def _offsets(values: Sequence[bytes] | Sequence[NDArray[Any]]) -> NDArray[np.int
 
 
 def quantized(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Vectors in 8 bits, and what to multiply each with."""
+    """Vectors in 8 bits, and the factor of each."""
     largest = np.abs(vectors).max(axis=1, initial=0.0)
     scale = (np.where(largest > 0, largest, 1.0) / 127).astype(np.float32)
     return np.rint(vectors / scale[:, None]).astype(np.int8), scale

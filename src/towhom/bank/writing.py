@@ -1,4 +1,4 @@
-"""Banks written: segments from tables, and a manifest that is replaced at once."""
+"""Writes banks: segments from tables, and a manifest that is replaced atomically."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RAGGED: dict[str, type[np.generic]] = {**dict.fromkeys(TEXTS, np.uint8), **LIST
 
 
 def text_keys(table: Table) -> NDArray[np.uint64]:
-    """(N,) The same for responses that say the same, but for case, spaces and marks."""
+    """(N,) Keys of responses, equal for texts that differ only in case, spaces and punctuation."""
     digests = [
         hashlib.blake2b(_bare(text).encode("utf-8", "replace"), digest_size=8).digest()
         for text in table.texts("response")
@@ -46,12 +46,12 @@ def _bare(text: str) -> str:
 
 
 def write_segment(folder: Path, tables: Iterable[Table], width: int) -> dict[str, Any]:
-    """Write responses into a folder of their own, in little memory; what the manifest says of it.
+    """Write responses into a new segment, in little memory; returns its entry for the manifest.
 
     Args:
-        folder: Where; an older one that no manifest names is replaced.
-        tables: The responses, some at a time.
-        width: Of the vectors.
+        folder: Folder of the segment; an older one that no manifest names is replaced.
+        tables: The responses, in pieces.
+        width: Width of the vectors.
     """
     rows = 0
     with atomic_folder(folder) as temporary:
@@ -86,7 +86,7 @@ def _strings(folder: Path, name: str) -> Strings:
 
 
 def first_of_each(keys: Sequence[NDArray[np.uint64]], known: NDArray[np.uint64]) -> list[NDArray[np.bool_]]:
-    """Of each part, which responses no earlier one says, nor any that is known."""
+    """For each part, which responses are new: neither earlier ones nor known ones have the same key."""
     every = np.concatenate([np.empty(0, np.uint64), *keys])
     _, first = np.unique(every, return_index=True)
     fresh = np.zeros(len(every), bool)
@@ -96,13 +96,13 @@ def first_of_each(keys: Sequence[NDArray[np.uint64]], known: NDArray[np.uint64])
 
 
 def counted(table: Table, keys: NDArray[np.uint64], every: NDArray[np.uint64]) -> Table:
-    """A table with how often each of its responses was said, given the sorted keys of all messages."""
+    """A table with the number of times each response was said, given the sorted keys of all messages."""
     times = np.searchsorted(every, keys, side="right") - np.searchsorted(every, keys, side="left")
     return Table({**table.columns, "times": np.maximum(times, 1).astype(np.int32)})
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Replace the manifest of a bank, at once; then remove the segments that it does not name."""
+    """Replace the manifest of a bank, atomically; then remove the segments that it does not name."""
     described = {"format": FORMAT, "version": VERSION, "towhom": __version__, **manifest}
     with atomic_file(folder / MANIFEST, "w") as file:
         file.write(json.dumps(described, indent=1, ensure_ascii=False) + "\n")
@@ -110,7 +110,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def tidy(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Remove segments that a manifest does not name: what was replaced, or left by a run that was killed."""
+    """Remove segments that a manifest does not name: replaced ones, and those left by killed runs."""
     named = {each["name"] for each in manifest["segments"]}
     for path in folder.iterdir():
         old = path.name.startswith("segment-") and path.name not in named
@@ -119,39 +119,39 @@ def tidy(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def next_segment(manifest: Mapping[str, Any]) -> str:
-    """A name that no segment has had."""
+    """A name for a new segment, after all names in the manifest."""
     numbers = [int(each["name"].rpartition("-")[2]) for each in manifest["segments"]]
     return _SEGMENT.format(max(numbers, default=-1) + 1)
 
 
 class Forgotten(NamedTuple):
-    """What is to be left out of a bank, by any of these."""
+    """Criteria for removing responses from a bank; a response is removed if any of them applies."""
 
     speakers: Sequence[str] = ()
-    """Names: what they said, and what was said in answer to them."""
+    """Names of people; what they said is removed, and so are the answers to them."""
     ids: Sequence[str] = ()
-    """Identifiers of messages on their platform."""
+    """Platform identifiers of messages."""
     numbers: Sequence[int] = ()
     """Numbers of responses in the bank."""
     pattern: str | None = None
-    """A regular expression: responses, or questions, that have it."""
+    """A regular expression, searched for in responses and questions."""
 
 
 def forget(
     bank: Bank, what: Forgotten, *, dry_run: bool = False, progress: Callable[[], None] = lambda: None
 ) -> int:
-    """Remove responses from a bank for good: its files are written without them. How many there were.
+    """Remove responses from a bank for good, by rewriting its files; returns the number removed.
 
     Speakers and identifiers are remembered as keys, so that `add` does not bring them back.
 
     Args:
-        bank: It is to be opened anew afterwards.
-        what: Which.
-        dry_run: Whether they are only counted.
-        progress: Called after each segment.
+        bank: The bank, which has to be reopened afterwards.
+        what: The responses to remove.
+        dry_run: Whether to only count them.
+        progress: Called after each rewritten segment.
 
     Raises:
-        BankError: The pattern is none, or a number is not there.
+        BankError: The pattern is not a regular expression, or a number does not exist.
     """
     pattern = _compiled(what.pattern)
     for number in what.numbers:
@@ -184,7 +184,7 @@ def forget(
 
 
 def by_any(table: Table, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """(N,) Which responses were said, or asked for, by any of some people."""
+    """(N,) Which responses were given by, or to, any of the people with these keys."""
     found = np.zeros(len(table), bool)
     for name in ("speaker", "speaker_id", "asker", "asker_id"):
         found |= np.isin(table[name], keys)
@@ -212,7 +212,7 @@ def _compiled(pattern: str | None) -> regex.Pattern[str] | None:
 def _matching(
     bank: Bank, place: int, what: Forgotten, pattern: regex.Pattern[str] | None
 ) -> NDArray[np.bool_]:
-    """(N,) Which responses of a segment are meant."""
+    """(N,) Which responses of a segment match the criteria."""
     table = bank.segments[place].table
     gone = np.zeros(len(table), bool)
     keys = np.array([bank.key_of(name) for name in what.speakers], np.uint64)

@@ -1,1 +1,1 @@
-"""Many logs at once, on one process or on a cluster: the same plan, the same bytes."""
+"""Processes many logs at once, in one process or on a cluster, with identical results."""

@@ -1,4 +1,4 @@
-"""Which files a run reads, and how they are put together."""
+"""Finds the files that a run reads, and groups them into bundles."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from towhom.readers import is_export
 from towhom.readers.identity import grouped
 
 _BUNDLE = 2 << 20
-"""Bytes of small files that are read together: a part of them is about as large as one of a long log."""
+"""Bytes of small files that are read together; their parts are about as large as those of a long log."""
 _FILES = 1_000
-"""Files that are read together."""
+"""Maximum number of files that are read together."""
 _PATTERN = frozenset("*?[")
 _PROTOCOL = re.compile(r"^\w+://+")
 
@@ -26,12 +26,12 @@ class Input:
     """A file, or a folder that is one export.
 
     Args:
-        name: Its path or address, as the user writes it.
-        size: Its bytes.
-        where: Its path or address, wherever it is opened.
+        name: Path or address, as the user writes it.
+        size: Size in bytes.
+        where: Absolute path or address, which can be opened from anywhere.
         export: The argument that it was found by.
-        path: Its path in the folder or pattern of that argument; its name, if the argument is it.
-        folder: What that folder is called; None if the argument is the file.
+        path: Path within the folder or pattern of that argument; the name if the argument is the file itself.
+        folder: Name of that folder; None if the argument is the file itself.
     """
 
     name: str
@@ -43,19 +43,19 @@ class Input:
 
     @property
     def place(self) -> tuple[str, str | None]:
-        """Where it lies in what was given."""
+        """Path within the argument, and name of the argument's folder."""
         return self.path, self.folder
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Inputs that are read together: a long log, or several short ones. Files of a room are never apart.
+    """Inputs that are read together: a long log, or several short ones. Files of one room stay together.
 
     Args:
         inputs: The files, in order.
-        several: Whether a run has other files of rooms.
-        rooms: Export and name of rooms that an earlier export has as well, and what they are called.
-        files: Export and name of files that an earlier export has as well, and what they are called in ids.
+        several: Whether the run has files of more than one room.
+        rooms: Export, name and new name of each room whose name also occurs in an earlier export.
+        files: Export, name and new name in ids of each file whose name also occurs in an earlier export.
     """
 
     inputs: tuple[Input, ...]
@@ -65,7 +65,7 @@ class Bundle:
 
     @property
     def name(self) -> str:
-        """The same for the same files and names, whatever else a run reads."""
+        """A name that depends only on the files and names, not on what else a run reads."""
         digest = hashlib.sha256()
         for each in self.inputs:
             digest.update(f"{each.size} {each.name}\0".encode("utf-8", "surrogateescape"))
@@ -75,20 +75,20 @@ class Bundle:
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
+        """Size of all files in bytes."""
         return sum(each.size for each in self.inputs)
 
 
 def find_inputs(logs: Iterable[str], format: str | None, *, to: Place | None = None) -> list[Input]:
-    """The files that arguments stand for: paths, addresses, folders, patterns. Each is there once.
+    """The files that arguments stand for: paths, addresses, folders, patterns. Each file occurs once.
 
     Args:
         logs: The arguments.
-        format: The logs' format; found by looking if None.
-        to: A folder whose files are no logs, though it may lie among them: that of the results.
+        format: Format of the logs; detected if None.
+        to: The folder of the results, whose files are ignored even if it lies among the logs.
 
     Raises:
-        LogError: There is nothing of a name.
+        LogError: There is no file or folder of a given name.
     """
     found: dict[str, Input] = {}
     for log in logs:
@@ -118,13 +118,13 @@ def _inputs(place: Place, format: str | None) -> list[Input]:
 
 
 def _found(file: Place, size: int, export: str, root: str) -> Input:
-    """A file of a folder."""
+    """The input for a file found in a folder."""
     path = _bare(file.name).removeprefix(_bare(root)).lstrip("/")
     return Input(file.name, size, file.absolute().name, export, path, PurePosixPath(root).name or ".")
 
 
 def _bare(address: str) -> str:
-    """An address without its protocol: stores differ in how many slashes stand behind it."""
+    """An address without its protocol, because stores differ in the number of slashes after it."""
     return _PROTOCOL.sub("", address)
 
 
@@ -134,7 +134,7 @@ def _hidden(folder: Place, file: Place) -> bool:
 
 
 def rooms_of(inputs: Iterable[Input]) -> list[list[Input]]:
-    """Files by the room that they are of, as their names tell, in the order in which they are read."""
+    """Files grouped by room, according to their names, in the order in which they are read."""
     exports: dict[str, list[Input]] = {}
     for each in inputs:
         exports.setdefault(each.export, []).append(each)
@@ -142,7 +142,7 @@ def rooms_of(inputs: Iterable[Input]) -> list[list[Input]]:
 
 
 def bundles(rooms: Iterable[list[Input]], *, several: bool) -> Iterator[Bundle]:
-    """Files of rooms, put together until they are large enough."""
+    """Bundles of the files of rooms, filled until they are large enough."""
     waiting: list[Input] = []
     size = 0
     for files in rooms:

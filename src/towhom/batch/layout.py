@@ -1,4 +1,4 @@
-"""The folder of a run: parts for everybody to read, and beside them, in `_towhom`, what the run needs."""
+"""The folder of a run: the parts with the results, and the run's own files in `_towhom`."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from towhom.errors import TowhomError
 from towhom.places import Place
 
 OURS = "_towhom"
-"""Spark, DuckDB, pandas and Arrow leave out names that begin so."""
+"""Folder of the run's own files. Spark, DuckDB, pandas and Arrow ignore names that begin with `_`."""
 _MANIFEST, _INDEX, _SEGMENTS, _WORK, _SEAMS = "manifest.json", "read", "segments", "work", "seams"
 _NEEDLESS = (_SEGMENTS, _WORK, _SEAMS)
-"""What is removed when all is done."""
+"""Folders that are removed when the run is complete."""
 
 
 @dataclass(frozen=True)
 class Index:
-    """What reading some files gave.
+    """The result of reading a bundle of files.
 
     Args:
-        inputs: The files: name and size.
-        segments: Of each part, how many lines it has, whether a conversation may begin before it, and whether
-            its room goes on in the next.
-        lines: How many lines were read.
-        failed: Files that could not be read, and why.
-        skipped: Files that are no logs, and why.
-        report: Lines of each kind, malformed ones and the like.
+        inputs: Name and size of each file.
+        segments: For each part, the number of its lines, whether a thread may begin before it, and whether
+            its room continues in the next part.
+        lines: Number of lines read.
+        failed: File that could not be read -> reason.
+        skipped: Files that are not logs, with reasons.
+        report: Counts of lines of each kind, of malformed lines and so on.
         rooms: Export and name of each room, as the logs call them.
-        files: Export and name of each file that ids are made of.
-        several: Whether rooms stand in front of ids; None where that makes no difference.
-        shared: Export, name and what it is called, of each room that an earlier export has as well.
-        moved: The same, of files.
+        files: Export and name of each file that occurs in ids.
+        several: Whether ids begin with the room; None where that makes no difference.
+        shared: Export, name and new name of each room whose name also occurs in an earlier export.
+        moved: The same for files.
     """
 
     inputs: list[tuple[str, int]]
@@ -57,53 +57,53 @@ class Index:
 
     @property
     def size(self) -> int:
-        """Bytes of the files."""
+        """Size of the files in bytes."""
         return sum(size for _, size in self.inputs)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are. It can be sent to other processes.
+    """The paths of a run's files. A layout can be sent to other processes.
 
     Args:
         to: The folder.
-        ending: Of parts' names.
+        ending: Ending of the names of parts.
     """
 
     to: Place
     ending: str
 
     def part(self, bundle: str, segment: int) -> Place:
-        """Rows of a segment, as they are delivered."""
+        """The file of a segment's final rows."""
         return self.to / f"part-{bundle}-{segment:05}.{self.ending}"
 
     def index(self, bundle: str) -> Place:
-        """What reading some files gave; it is there when they have been read."""
+        """The file of a bundle's index; it exists once the bundle has been read."""
         return self.to / OURS / _INDEX / f"{bundle}.json"
 
     def segment(self, bundle: str, segment: int) -> Place:
-        """Lines of a segment."""
+        """The file of a segment's lines."""
         return self.to / OURS / _SEGMENTS / f"{bundle}-{segment:05}"
 
     def work(self, bundle: str, segment: int) -> Place:
-        """Rows of a segment whose conversations may begin before it."""
+        """The file of a segment's preliminary rows, whose threads may begin before it."""
         return self.to / OURS / _WORK / f"{bundle}-{segment:05}.jsonl"
 
     def ends(self, bundle: str, segment: int) -> Place:
-        """Which conversations the last messages of a segment belong to."""
+        """The file that says which threads the last messages of a segment belong to."""
         return self.to / OURS / _WORK / f"{bundle}-{segment:05}.ends"
 
     def seams(self, bundle: str) -> Place:
-        """Which conversations go on from one segment to the next."""
+        """The file that says which threads continue from one segment to the next."""
         return self.to / OURS / _SEAMS / f"{bundle}.json"
 
     def written(self) -> set[str]:
-        """The names of all files that are there."""
+        """The names of all existing files."""
         folders = (self.to, *(self.to / OURS / name for name in _NEEDLESS))
         return {file.name.rpartition("/")[2] for folder in folders for file, _ in folder.files()}
 
     def indexes(self) -> dict[str, Index]:
-        """What has been read, by bundle."""
+        """The existing indexes, by bundle."""
         folder = self.to / OURS / _INDEX
         names = [file.name.rpartition("/")[2] for file, _ in folder.files()]
         names = [name for name in names if name.endswith(".json") and not name.startswith(".")]
@@ -118,10 +118,10 @@ class Layout:
         return found
 
     def open(self, settings: Settings, *, replace: bool) -> None:
-        """Make sure that what is there was made with these settings.
+        """Make sure that the folder is empty or has results of the same settings.
 
         Raises:
-            TowhomError: It was not, or it is nothing of ours.
+            TowhomError: It has results of other settings, or files that are not results.
         """
         wanted = json.loads(json.dumps(settings.manifest()))
         place = self.to / OURS / _MANIFEST
@@ -143,21 +143,21 @@ class Layout:
         place.write(json.dumps(wanted, indent=2).encode() + b"\n")
 
     def clear(self) -> None:
-        """Remove all that a run wrote; the manifest last."""
+        """Remove everything that a run wrote; the manifest last."""
         for file, _ in self.to.files():
             if file.name.rpartition("/")[2].startswith("part-"):
                 file.remove()
         (self.to / OURS).remove()
 
     def forget(self, bundle: str, index: Index) -> None:
-        """Remove all that was made of some files."""
+        """Remove everything that was made from a bundle."""
         for segment in range(len(index.segments)):
             self.part(bundle, segment).remove()
         self.tidy(bundle, index)
-        self.index(bundle).remove()  # last: whoever is killed before goes on with it
+        self.index(bundle).remove()  # last, so that a killed run resumes the removal
 
     def tidy(self, bundle: str, index: Index) -> None:
-        """Remove what is not needed when the parts of some files are there."""
+        """Remove the intermediate files of a bundle whose parts are complete."""
         if len(index.segments) > 1:
             for segment in range(len(index.segments)):
                 self.segment(bundle, segment).remove()
@@ -166,7 +166,7 @@ class Layout:
             self.seams(bundle).remove()
 
     def finish(self, bundles: Container[str]) -> None:
-        """Remove what killed runs left behind, and parts of other bundles than these."""
+        """Remove the files that killed runs left behind, and the parts of all other bundles."""
         for file, _ in self.to.files():
             name = file.name.rpartition("/")[2]
             if name.startswith("part-") and name.split("-")[1] not in bundles:
@@ -184,7 +184,7 @@ def index_json(index: Index) -> bytes:
 
 
 def index_of(value: Any) -> Index:
-    """What `index_json` gave."""
+    """The index that `index_json` has encoded."""
     value["inputs"] = [(str(name), int(size)) for name, size in value["inputs"]]
     value["segments"] = [(int(lines), bool(cut), bool(on)) for lines, cut, on in value["segments"]]
     for key in ("rooms", "files", "shared", "moved"):
@@ -193,7 +193,7 @@ def index_of(value: Any) -> Index:
 
 
 def _difference(found: Any, wanted: dict[str, Any]) -> str | None:
-    """How the manifest of a folder differs from what is wanted, in words; None if it does not."""
+    """How the manifest of a folder differs from the wanted one, in words; None if it does not."""
     if not isinstance(found, dict) or found.get("format") != wanted["format"]:
         return f"{OURS}/{_MANIFEST} is none of ours"
     there, here = ({**each, **each.pop("settings", {})} for each in (dict(found), dict(wanted)))

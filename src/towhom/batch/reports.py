@@ -1,4 +1,4 @@
-"""What a run has made of rooms, put together again in the order in which one process would have read them."""
+"""Reassembles the rows of a run in the order in which one process would have read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from towhom.readers.identity import Located
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line, and what a report needs of what a model says of it."""
+    """A line, and the parts of the model's answer that a report needs."""
 
     located: Located
     name: str
@@ -24,12 +24,12 @@ class Entry:
 
 
 def entries(inputs: Iterable[Input], layout: Layout, read: Mapping[str, Index]) -> Iterator[Entry]:
-    """All lines of a run, in the order of its files; the parts of a bundle are in memory at a time.
+    """All lines of a run, in the order of its files; the parts of a bundle are loaded together.
 
     Args:
         inputs: The files.
-        layout: Where the parts are.
-        read: What reading them gave, by bundle.
+        layout: The layout of the parts.
+        read: The indexes, by bundle.
     """
     files = [each.name for room in rooms_of(inputs) for each in room]
     bundle_of = {file: name for name, index in read.items() for file in index.good}
@@ -40,7 +40,7 @@ def entries(inputs: Iterable[Input], layout: Layout, read: Mapping[str, Index]) 
             continue
         if bundle not in opened:
             opened[bundle] = _lines(bundle, layout, read[bundle])
-        # The lines of a file are needed once.
+        # The lines of a file are needed only once, so they are removed here.
         for _, line in sorted(opened[bundle].pop(file, ())):
             yield _entry(json.loads(line))
 

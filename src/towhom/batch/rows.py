@@ -1,4 +1,4 @@
-"""Rows: what is written about each message, in JSON lines or in Parquet."""
+"""Rows, which are written about each message, as JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def row_of(answered: Answered, line: Line, command: Command) -> Row:
-    """What is written about a message: what the command writes in JSON, or what a report needs."""
+    """The row of a message: the record that the command writes in JSON, or the data that a report needs."""
     if command is Command.REPORT:
         return {
             "number": line.number,
@@ -32,10 +32,10 @@ def row_of(answered: Answered, line: Line, command: Command) -> Row:
 
 
 def encode(rows: list[Row], command: Command, output: Output) -> bytes:
-    """Rows as the content of a file."""
+    """Encode rows as the content of a file."""
     if output is Output.JSON:
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        return "".join(lines).encode("utf-8", "replace")  # half a surrogate pair becomes a question mark
+        return "".join(lines).encode("utf-8", "replace")  # lone surrogates become question marks
     pa = require("pyarrow", extra="export", purpose="writing Parquet files")
     parquet = require("pyarrow.parquet", extra="export", purpose="writing Parquet files")
     columns = {
@@ -50,7 +50,7 @@ def encode(rows: list[Row], command: Command, output: Output) -> bytes:
 def _column(pa: Any, values: list[Any], type: Any) -> Any:
     try:
         return pa.array(values, type)
-    except UnicodeEncodeError:  # half a surrogate pair becomes a question mark
+    except UnicodeEncodeError:  # lone surrogates become question marks
         return pa.array([_encodable(value) for value in values], type)
 
 

@@ -1,4 +1,4 @@
-"""A run over many logs: what is left to do is done, in any order, and nothing is done twice."""
+"""A run over many logs: does the work that is left, in any order, and none of it twice."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from towhom.readers import Report
 from towhom.readers.identity import export_names, in_export, in_other
 
 _AHEAD = 2
-"""Pieces of work that wait for each place: enough that none is idle, few enough to keep little half done."""
+"""Tasks that are submitted per worker: enough that none is idle, few enough that little is half done."""
 
 
 @dataclass
 class Outcome:
-    """How far a run is.
+    """The progress and the result of a run.
 
     Args:
         size: Bytes of all files.
-        done: Bytes of the files whose parts are there.
-        files: Files that were read.
-        lines: Lines that there are rows or segments of.
-        parts: Parts that are there.
-        failed: What could not be done, and why.
-        report: What was met in the logs.
-        read: What reading gave, by bundle; when all is done.
+        done: Bytes of the files whose parts exist.
+        files: Number of files read.
+        lines: Number of lines read.
+        parts: Number of parts that exist.
+        failed: File or part that failed -> reason.
+        report: What was found in the logs: kinds of lines, problems and so on.
+        read: The indexes, by bundle; set when the run is complete.
     """
 
     size: int
@@ -61,15 +61,15 @@ def run_batch(
     replace: bool = False,
     progress: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Outcome:
-    """Make the parts of some logs that are not there yet.
+    """Make those parts of some logs that do not exist yet.
 
     Args:
         inputs: The logs.
         layout: The folder of the results.
-        settings: What they depend on. If they are strict, the first failure ends the run.
-        pool: Where the work is done.
-        replace: Whether what was made of other logs or with other settings may go.
-        progress: Called after each piece of work.
+        settings: The settings of the results. If they are strict, the first failure ends the run.
+        pool: The workers.
+        replace: Whether results of other logs or with other settings may be removed.
+        progress: Called as work is completed.
 
     Raises:
         TowhomError: The folder holds other results, the cluster is gone, or a log cannot be read and the
@@ -86,7 +86,7 @@ def _names(inputs: list[Input], layout: Layout) -> list[str]:
 
 
 class _Run:
-    """The state of a run; all of it is done when it is made."""
+    """The state of a run; the constructor does all the work."""
 
     def __init__(
         self,
@@ -106,11 +106,11 @@ class _Run:
         self._several = len(rooms) > 1
         self._written = layout.written()
         self._read = self._kept(rooms, replace=replace)
-        self._written = layout.written()  # without what was removed
+        self._written = layout.written()  # without the files just removed
         for name, index in self._read.items():
             self._plan(name, index)
         covered = {file for index in self._read.values() for file in index.good}
-        # Files are put together in the same way whatever is done already, so that parts have the same names.
+        # Bundles are formed in the same way whatever is done already, so that parts have the same names.
         left = [files for files in rooms if not covered.issuperset(each.name for each in files)]
         for bundle in bundles(left, several=self._several):
             self._wait_for(bundle)
@@ -124,7 +124,7 @@ class _Run:
             layout.finish(self._read)
 
     def _wait_for(self, bundle: Bundle) -> None:
-        """Some files are to be read."""
+        """Queue the reading of a bundle."""
         task = partial(read_bundle, bundle, self._settings, self._layout)
         self._waiting.append((_shown(bundle), task, partial(self._was_read, bundle.name)))
 
@@ -134,7 +134,7 @@ class _Run:
         self._plan(bundle, index, new=True)
 
     def _kept(self, rooms: list[list[Input]], *, replace: bool) -> dict[str, Index]:
-        """What has been read already.
+        """The indexes of earlier runs that can be kept; removes the results of the others.
 
         Raises:
             TowhomError: There are parts of logs that are not among the inputs, or have changed.
@@ -143,7 +143,7 @@ class _Run:
         together = {each.name: files for files in rooms for each in files}
         kept: dict[str, Index] = {}
         covered: set[str] = set()
-        # Where files were read twice, since a run was killed, those that were read with more of them count.
+        # If a killed run caused files to be read twice, the larger bundle is kept.
         for name, index in sorted(self._layout.indexes().items(), key=lambda pair: -len(pair[1].inputs)):
             other = [file for file, size in index.inputs if file in index.good and sizes.get(file) != size]
             if other and not replace:
@@ -155,8 +155,8 @@ class _Run:
             lost = not all(self._can_be_made(name, number) for number in range(len(index.segments)))
             apart = any(each.name not in index.good for file in index.good for each in together.get(file, ()))
             renamed = index.several not in (None, self._several)
-            # Where nothing came of files, or what came of them was removed, they are read again; and where
-            # a room has more files now.
+            # Files are read again if nothing came of them, if their results were removed, or if their room
+            # has more files now.
             if other or lost or apart or renamed or not index.good or covered & index.good:
                 self._layout.forget(name, index)
             else:
@@ -165,10 +165,10 @@ class _Run:
         return kept
 
     def _settle(self) -> bool:
-        """Whether something has to be read again, now that it is known which rooms and files there are.
+        """Queue what has to be read again, now that all rooms and files are known; returns whether any has.
 
-        Rooms that are in files of several bundles are read together; rooms and files that an earlier export
-        has as well get other names.
+        Bundles that share rooms are read together; rooms and files whose names also occur in an earlier
+        export get other names.
         """
         bundles = self._together()
         shared, moved = self._named_twice()
@@ -194,7 +194,7 @@ class _Run:
         return again
 
     def _together(self) -> list[list[str]]:
-        """Bundles that have rooms in common."""
+        """The bundles, grouped so that those with rooms in common are together."""
         of_bundle = {name: name for name in self._read}
 
         def first(name: str) -> str:
@@ -213,7 +213,7 @@ class _Run:
         return list(groups.values())
 
     def _named_twice(self) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
-        """Rooms and files that an earlier export has as well, and what they are called."""
+        """New names for the rooms and the files whose names also occur in an earlier export."""
         exports = list(dict.fromkeys(each.export for each in self._inputs.values()))
         if len(exports) == 1:
             return {}, {}
@@ -241,7 +241,7 @@ class _Run:
         return shared, moved
 
     def _forget(self, bundle: str) -> None:
-        """What was made of some files is not wanted; they are read again, in another way."""
+        """Discard the results of a bundle, whose files are read again in another bundle."""
         index = self._read.pop(bundle)
         outcome, parts = self.outcome, self._left.pop(f"parts of {bundle}", 0)
         outcome.files -= len(index.inputs) - len(index.failed) - len(index.skipped)
@@ -251,14 +251,14 @@ class _Run:
         self._layout.forget(bundle, index)
 
     def _can_be_made(self, bundle: str, number: int) -> bool:
-        """Whether a part is there, or what it is made from."""
+        """Whether a part exists, or the segment that it is made from."""
         layout = self._layout
         return self._is_there(layout.part(bundle, number).name) or self._is_there(
             layout.segment(bundle, number).name
         )
 
     def _plan(self, bundle: str, index: Index, *, new: bool = False) -> None:
-        """What is left to do about files that have been read."""
+        """Queue the work that is left for a bundle that has been read."""
         outcome, layout = self.outcome, self._layout
         outcome.files += len(index.inputs) - len(index.failed) - len(index.skipped)
         outcome.lines += index.lines
@@ -285,7 +285,7 @@ class _Run:
         return name.rpartition("/")[2] in self._written
 
     def _is_worked(self, bundle: str, number: int) -> bool:
-        """Whether a segment waits only for conversations that begin before it."""
+        """Whether a segment waits only for threads that begin before it."""
         return self._is_there(self._layout.work(bundle, number).name)
 
     def _lines_of(self, index: Index, number: int) -> str:
@@ -294,7 +294,7 @@ class _Run:
         return f"{files[0]}{others}, part {number + 1} of {len(index.segments)}"
 
     def _worked(self, bundle: str, index: Index, undone: list[int], number: int, _: object) -> None:
-        """A segment has been done."""
+        """Note that a segment has been processed."""
         self._left[bundle] -= 1
         if not index.segments[number][1]:
             self._delivered(bundle, index, 1)
@@ -302,7 +302,7 @@ class _Run:
             self._join(bundle, index, undone)
 
     def _join(self, bundle: str, index: Index, undone: list[int]) -> None:
-        """All segments have been done: conversations that go on from one to the next are joined."""
+        """After all segments are processed, queue the joining of threads that continue across them."""
         layout, settings = self._layout, self._settings
         cut = [number for number in undone if index.segments[number][1]]
         if not cut:
@@ -321,7 +321,7 @@ class _Run:
         self._delivered(bundle, index, 1)
 
     def _delivered(self, bundle: str, index: Index, parts: int) -> None:
-        """Some parts of a bundle are there; when all are, what they were made from can go."""
+        """Count parts of a bundle as delivered; after the last, remove the intermediate files."""
         if not parts:
             return
         self.outcome.parts += parts
@@ -331,7 +331,7 @@ class _Run:
             self._layout.tidy(bundle, index)
 
     def _work(self) -> None:
-        """Do what is waiting, and what comes of it, until nothing is left."""
+        """Run the waiting tasks, and the tasks that result from them, until none is left."""
         running: dict[Future[Any], tuple[str, Then]] = {}
         self._progress(self.outcome)
         try:
@@ -349,12 +349,12 @@ class _Run:
                 future.cancel()
 
     def _take(self, future: Future[Any], what: str, then: Then) -> None:
-        """What came of a piece of work."""
+        """Handle the result or the error of a task."""
         try:
             result = future.result()
-        except (CancelledError, ModelFormatError, MissingExtraError):  # not about these files alone
+        except (CancelledError, ModelFormatError, MissingExtraError):  # not specific to these files
             raise
-        except Exception as error:  # whatever it was, the other files are done
+        except Exception as error:  # after any other error, continue with the other files
             reason = str(error) if isinstance(error, TowhomError) else f"{type(error).__name__}: {error}"
             reason = reason if isinstance(error, LogError) else f"{what}: {reason}"
             if self._settings.strict:
@@ -370,7 +370,7 @@ def _shown(bundle: Bundle) -> str:
 
 
 def _add(report: Report, index: Index) -> None:
-    """Take over what the reading of some files met."""
+    """Add what was found in the files of an index to a report."""
     told = index.report
     own = Report(malformed=told.get("malformed", 0), redecoded=told.get("redecoded", 0))
     own.kinds.update({Kind(kind): count for kind, count in told.get("kinds", {}).items()})

@@ -1,4 +1,4 @@
-"""The lines of logs, gathered by room and cut into segments that can be worked on apart from each other."""
+"""Gathers the lines of logs by room, and cuts them into segments that can be processed independently."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from towhom.readers.identity import Located
 from towhom.wire import message_from, to_json
 
 _IN_MEMORY = 64 << 20
-"""Bytes of lines that are gathered in memory; the rest lies in a temporary file."""
+"""Bytes of lines that are gathered in memory; the rest is in a temporary file."""
 _UNHEARD = frozenset({Kind.SYSTEM, Kind.DAY})
-"""Lines that change nothing of what is known of a room."""
+"""Kinds of lines that do not change what is known about a room."""
 FILE = 1 << 32
-"""More lines than a file has."""
+"""Line numbers reserved for each file; no file has more lines."""
 _HEARD, _OTHER = b"+", b"-"
-"""Begins a line that changes what is known of a room, and one that does not."""
+"""The first byte of a line that changes what is known about a room, and of one that does not."""
 
 
 class Room(NamedTuple):
@@ -36,15 +36,15 @@ class Line:
     """A line of a log.
 
     Args:
-        located: What it says, and what names it.
-        number: Its order among the lines that were read with it: `number // FILE` is the place of its file.
+        located: The message, with its ids.
+        number: Position among the lines of its bundle: `number // FILE` is the index of its file.
     """
 
     located: Located
     number: int
 
     def encoded(self) -> bytes:
-        """As one line of JSON."""
+        """Encode the line as one line of JSON."""
         located = self.located
         id = None if located.id == located.message.id else located.id
         told = json.dumps([self.number, located.line, located.file, id, located.reply_to, located.changes])
@@ -53,12 +53,12 @@ class Line:
 
     @property
     def heard(self) -> bool:
-        """Whether it changes what is known of its room."""
+        """Whether it changes what is known about its room."""
         return self.located.message.kind not in _UNHEARD
 
 
 def decoded(line: bytes, room: Room) -> Line:
-    """What `Line.encoded` gave."""
+    """The line that `Line.encoded` has encoded."""
     number, place, file, id, reply_to, changes, value = json.loads(line[1:])
     message = message_from(value, line=place)
     return Line(Located(message, id or message.id or "", room.name, file, reply_to, changes), number)
@@ -66,13 +66,13 @@ def decoded(line: bytes, room: Room) -> Line:
 
 @dataclass
 class Run:
-    """Lines of one room that follow each other.
+    """Consecutive lines of one room.
 
     Args:
-        room: Whose they are.
-        before: How many lines at the beginning are there only to warm up.
-        lines: All of them, encoded.
-        goes_on: Whether there are later lines of the room in another segment.
+        room: The room.
+        before: Number of lines at the beginning that serve only as warm-up.
+        lines: All lines, encoded.
+        goes_on: Whether another segment has later lines of the room.
     """
 
     room: Room
@@ -86,22 +86,22 @@ class Run:
 
 @dataclass
 class Segment:
-    """Runs that are worked on together."""
+    """Runs that are processed together."""
 
     runs: list[Run]
 
     @property
     def cut(self) -> bool:
-        """Whether a room begins before it, so that conversations do."""
+        """Whether a room, and so perhaps a thread, begins before the segment."""
         return any(run.before for run in self.runs)
 
     @property
     def size(self) -> int:
-        """Lines that it is about."""
+        """Number of lines, without warm-up."""
         return sum(map(len, self.runs))
 
     def encoded(self) -> bytes:
-        """As bytes."""
+        """Encode the segment as bytes."""
         pieces = []
         for run in self.runs:
             header = [run.room.export, run.room.name, run.before, len(run.lines), run.goes_on]
@@ -111,7 +111,7 @@ class Segment:
 
     @classmethod
     def of(cls, content: bytes) -> Segment:
-        """What `encoded` gave."""
+        """The segment that `encoded` has encoded."""
         lines = iter(content.splitlines(keepends=True))
         runs = []
         for header in lines:
@@ -121,7 +121,7 @@ class Segment:
 
 
 class Gathered:
-    """Lines by room, in the order in which rooms begin. Memory is bounded; a temporary file is not."""
+    """Lines by room, in the order in which rooms begin. Memory is bounded; the rest is in a file."""
 
     def __init__(self) -> None:
         self._lines: dict[Room, list[bytes]] = {}
@@ -131,7 +131,7 @@ class Gathered:
         self._file: Any = None
 
     def add(self, room: Room, line: bytes) -> None:
-        """Take a line."""
+        """Add a line."""
         self._lines.setdefault(room, []).append(line)
         self._counts[room] = self._counts.get(room, 0) + 1
         self._size += len(line)
@@ -139,12 +139,12 @@ class Gathered:
             self._spill()
 
     def rooms(self) -> Iterator[tuple[Room, int, Iterator[bytes]]]:
-        """Each room, how many lines it has, and its lines."""
+        """Each room, with the number of its lines, and its lines."""
         for room, count in self._counts.items():
             yield room, count, self._of(room)
 
     def take(self, other: Gathered) -> None:
-        """Take all lines of another."""
+        """Add all lines of another collection."""
         for room, _, lines in other.rooms():
             for line in lines:
                 self.add(room, line)

@@ -1,4 +1,4 @@
-"""What the parts of a run depend on; parts of other settings do not go together."""
+"""The settings that the parts of a run depend on; parts with different settings cannot be mixed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from towhom.chat import Kind
 from towhom.version import __version__
 
 PART = 50_000
-"""Lines of a part. docs/scale.md says why so many."""
+"""Lines of a part; docs/scale.md explains the number."""
 WARM_UP = 1_000
-"""Messages before a piece of a long room that are followed first. docs/scale.md has what that changes."""
+"""Messages before a piece of a long room that are followed first; docs/scale.md shows the effect."""
 FORMAT, VERSION = "towhom-batch", 2
 
 
 class Command(StrEnum):
-    """What is done to the logs."""
+    """The command that is run on the logs."""
 
     THREADS = "threads"
     WHO = "who"
@@ -26,7 +26,7 @@ class Command(StrEnum):
 
 
 class Output(StrEnum):
-    """How rows are written; also the ending of the files' names."""
+    """The format of rows, which is also the ending of the files' names."""
 
     PARQUET = "parquet"
     JSON = "jsonl"
@@ -34,20 +34,20 @@ class Output(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All that the parts of a run depend on, besides the logs.
+    """Everything that the parts of a run depend on, besides the logs.
 
     Args:
-        command: What is done.
-        output: How rows are written.
+        command: What is done to the logs.
+        output: Format of the rows.
         model: The folder of the model; None for the one that comes with towhom.
-        fingerprint: Of the model: what a worker loads must be the same.
-        format: The logs' format; found by looking if None.
-        kinds: Which lines count as messages for `who`.
-        strict: Whether a malformed line makes a file a bad one.
+        fingerprint: Fingerprint of the model, which must be the same on all workers.
+        format: Format of the logs; detected if None.
+        kinds: Kinds of lines that count as messages for `who`.
+        strict: Whether a malformed line makes a file fail.
         part: Lines of a part.
         warm_up: Messages that are followed before a piece of a long room.
         whole: Whether rooms are never cut.
-        version: Of towhom: workers must have the same.
+        version: Version of towhom, which must be the same on all workers.
     """
 
     command: Command
@@ -63,7 +63,7 @@ class Settings:
     version: str = __version__
 
     def manifest(self) -> dict[str, Any]:
-        """The settings as a folder of results has them; the place of the model does not matter."""
+        """The settings as stored in the folder of the results, without the path of the model."""
         values = {
             key: value
             for key, value in asdict(self).items()

@@ -1,4 +1,4 @@
-"""One piece of the work: a function of files to a file, wherever and however often it runs."""
+"""The tasks of a run: each turns files into files, with the same result wherever and whenever it runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from towhom.version import __version__
 
 
 def read_bundle(bundle: Bundle, settings: Settings, layout: Layout) -> Index:
-    """Read some files, and cut their lines into segments; if there is only one, it is done at once."""
+    """Read a bundle, and cut its lines into segments; a single segment is processed immediately."""
     report = Report(strict=settings.strict)
     reading = _Reading(bundle, settings, report)
     segments: list[tuple[int, bool, bool]] = []
@@ -77,7 +77,7 @@ def _chain(one: Segment | None, following: Segment | None, rest: Iterator[Segmen
 
 
 class _Reading:
-    """The lines of some files, with their names, by room."""
+    """Reads the lines of a bundle, with their ids, by room."""
 
     def __init__(self, bundle: Bundle, settings: Settings, report: Report) -> None:
         self._settings, self._report = settings, report
@@ -89,20 +89,20 @@ class _Reading:
         self.rooms: set[tuple[str, str]] = set()
         """Export and name of each room, as the logs call them."""
         self.files: set[tuple[str, str]] = set()
-        """Export and name of each file that ids are made of."""
+        """Export and name of each file that occurs in ids."""
 
     @property
     def counted(self) -> bool:
-        """Whether there are ids that count messages by room."""
+        """Whether some ids are message counts within a room."""
         return self._namer.counted
 
     def take(self, each: Input, number: int, group: Hashable) -> None:
-        """Take the lines of a file, which are counted from `number` on.
+        """Read the lines of a file, which are numbered from `number` on.
 
-        Those of a file that cannot be read to its end are dropped.
+        If the file cannot be read to its end, all of its lines are dropped.
 
         Raises:
-            LogError: It cannot be read, and the settings are strict.
+            LogError: The file cannot be read, and the settings are strict.
         """
         own, report = Gathered(), Report(strict=self._settings.strict)
         try:
@@ -136,7 +136,7 @@ class _Reading:
 
 
 def _logs(each: Input, settings: Settings, report: Report) -> list[Log]:
-    """The logs of a file, named by their place in what was given; none if it was found and is no log."""
+    """The logs of a file, named by their path in the argument; empty for a non-log found in a folder."""
     try:
         logs = find_logs(each.where, format=settings.format, report=report)
     except LogError as error:
@@ -144,14 +144,14 @@ def _logs(each: Input, settings: Settings, report: Report) -> list[Log]:
             raise
         remote = is_address(each.where)
         source = remote_source(Place(each.where)) if remote else file_source(Path(each.where))
-        _ = source.head  # what cannot even be opened is no file that is something else
+        _ = source.head  # a file that cannot even be opened is an error, and not skipped
         report.skipped_files.append(str(error))
         return []
     return logs if each.folder is None else [_placed(log, each) for log in logs]
 
 
 def _placed(log: Log, each: Input) -> Log:
-    """A log of a file that lies in a folder, as `find_logs` calls it that is given the folder."""
+    """A log of a file in a folder, named as `find_logs` would name it if given the folder."""
     if isinstance(log.source, Folder):
         return log
     inside = "" if log.folder is None else log.source.name.removeprefix(log.folder)
@@ -160,9 +160,9 @@ def _placed(log: Log, each: Input) -> Log:
 
 
 def work_on(bundle: str, number: int, settings: Settings, layout: Layout) -> int:
-    """Do a segment; how many lines it is about.
+    """Process a segment; returns the number of its lines.
 
-    Rows are written as they are delivered, unless conversations begin before them: then, `join` is to come.
+    The final rows are written, unless threads may begin before the segment: then `join` has to run first.
     """
     segment = Segment.of(layout.segment(bundle, number).read())
     rows, ends = _rows(segment, settings)
@@ -175,13 +175,13 @@ def work_on(bundle: str, number: int, settings: Settings, layout: Layout) -> int
 
 
 def _worked(row: Row, ends: _Ends) -> str:
-    """A row that waits for its conversation, or has it."""
+    """A preliminary row: whether its thread is still unknown, and the row."""
     need = ends.needs(row["id"])
     return json.dumps([need is not None, row if need is None else {**row, "thread": need}]) + "\n"
 
 
 def join(bundle: str, segments: list[tuple[int, bool, bool]], layout: Layout, warm_up: int) -> None:
-    """Find the conversation of each message that is answered across a cut; rooms are followed in order."""
+    """Find the thread of each message that is answered across a cut, following rooms in order."""
     seams: dict[str, dict[str, str]] = {}
     known: dict[str, str] = {}
     for number, (_, is_cut, goes_on) in enumerate(segments):
@@ -199,7 +199,7 @@ def join(bundle: str, segments: list[tuple[int, bool, bool]], layout: Layout, wa
 
 
 def finish(bundle: str, number: int, settings: Settings, layout: Layout) -> int:
-    """Write the rows of a segment with conversations that begin before it."""
+    """Write the final rows of a segment, with the threads that begin before it."""
     seams = json.loads(layout.seams(bundle).read())[str(number)]
     rows = []
     for line in layout.work(bundle, number).read().splitlines():
@@ -213,10 +213,10 @@ def finish(bundle: str, number: int, settings: Settings, layout: Layout) -> int:
 
 @lru_cache(maxsize=1)
 def _model(folder: Path | None, fingerprint: str, version: str) -> Model:
-    """The model, once a process.
+    """The model, loaded once per process.
 
     Raises:
-        ModelFormatError: This machine has another one, or another towhom.
+        ModelFormatError: This machine has another model, or another version of towhom.
     """
     if version != __version__:
         raise ModelFormatError(f"a worker has towhom {__version__}, and the run was started with {version}")
@@ -228,7 +228,7 @@ def _model(folder: Path | None, fingerprint: str, version: str) -> Model:
 
 
 def _rows(segment: Segment, settings: Settings) -> tuple[list[Row], _Ends]:
-    """Rows of a segment, and how they hang together with other segments of their room."""
+    """The rows of a segment, and how its threads connect to other segments."""
     model = _model(settings.model, settings.fingerprint, settings.version)
     lines = [(run, decoded(line, run.room)) for run in segment.runs for line in run.lines]
     found = answers(model, (line.located for _, line in lines))
@@ -247,10 +247,10 @@ def _rows(segment: Segment, settings: Settings) -> tuple[list[Row], _Ends]:
 
 
 class _Ends:
-    """Which conversations of a segment begin before it, and which its last messages belong to.
+    """Which threads of a segment begin before it, and which threads its last messages belong to.
 
-    A conversation is called by its first message; one that begins before the segment by the message before it
-    that is answered, since where that belongs is known to another segment.
+    A thread is named by its first message. A thread that begins before the segment is named by the earlier
+    message that is answered, because only another segment knows the thread of that message.
     """
 
     def __init__(self) -> None:
@@ -259,11 +259,11 @@ class _Ends:
         self._heard: list[str] = []
 
     def heard_before(self, answered: Answered) -> None:
-        """A message that is there only to warm up."""
+        """Note a message that serves only as warm-up."""
         self._before.add(answered.located.id)
 
     def heard(self, answered: Answered, counts: bool, *, needed: bool) -> None:
-        """A message of the segment, which counts if others can answer it."""
+        """Note a message of the segment; `counts` says whether others can answer it."""
         if not needed:
             return
         id, to = answered.located.id, answered.replies_to
@@ -275,12 +275,12 @@ class _Ends:
             self._heard.append(id)
 
     def needs(self, id: str) -> str | None:
-        """The message before the segment that says where a message of it belongs."""
+        """The message before the segment whose thread a message belongs to; None if it begins in it."""
         thread, before = self._threads.get(id, ("", False))
         return thread if before else None
 
     def to_json(self, warm_up: int) -> bytes:
-        """What the next segment needs."""
+        """The data that the next segment needs."""
         last = [(id, *self._threads[id]) for id in self._heard[-warm_up:]]
         needs = sorted({thread for thread, before in self._threads.values() if before})
         return json.dumps({"ends": last, "needs": needs}).encode()

@@ -1,4 +1,4 @@
-"""What a language model should read before it answers: the conversation, not the last lines of the room."""
+"""The context for a language model before it answers: the conversation, not the last lines of the room."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from towhom.live.channel import Turn
 
 Count = Callable[[str], int]
 _BYTES = 3
-"""Bytes of UTF-8 in a token: fewer than most have, so that the rough count is rather too high."""
+"""Assumed bytes of UTF-8 per token; most tokens have more, so the estimate is rather too high."""
 _MARKS = 4
-"""Tokens that go into marking one message off from the next."""
+"""Tokens that separate one message from the next."""
 _CUT = "…"
 _CALLED_WITHIN = 600.0
-"""Seconds within which a bot that is called is called out of what was talked about."""
+"""Seconds within which a call of the bot is related to what its caller was talking about before."""
 
 
 def rough_tokens(text: str) -> int:
@@ -40,10 +40,10 @@ def line_of(message: Message) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Messages of one conversation in the order in which they were said; `str` makes lines for a prompt.
+    """Messages of one conversation, in the order in which they were said; `str` makes lines for a prompt.
 
     Args:
-        messages: With the names that people see, and the likeliest addressee of each.
+        messages: The messages, with the names that people see, and the likeliest addressee of each.
         tokens: The number of tokens in the lines, by the count that was used.
     """
 
@@ -61,14 +61,15 @@ class Context:
 
 
 class RelatedMessages:
-    """The messages that help to understand a message, the most telling first.
+    """The messages that help to understand a message, the most useful first.
 
-    First the message and what it answers, link by link; then its conversation; then what else its speaker and
-    the bot have said to each other; then what those talked about whom it names (`what ann said`), and what
-    the bot was called out of: `robo: how do I fix that?`. Later messages come before earlier ones.
+    First the message and the chain of messages that it answers; then its conversation; then other messages
+    between its speaker and the bot; then the conversations of people whom it names (`what ann said`), and the
+    one that its speaker was in before calling the bot (`robo: how do I fix that?`). Later messages come
+    before earlier ones.
 
     Args:
-        session: Of the room.
+        session: Session of the room.
         turn: The message.
         me: The identifier of the bot.
     """
@@ -80,7 +81,7 @@ class RelatedMessages:
         self._turns = [each for each in session.turns if each.order <= turn.order]
 
     def context(self, max_tokens: int, count: Count) -> Context:
-        """As many of them as there is room for."""
+        """As many of the messages as fit into `max_tokens`."""
         chosen: dict[int, tuple[Message, int]] = {}
         left = max_tokens
         for turn in self._by_relevance():
@@ -98,7 +99,7 @@ class RelatedMessages:
         return Context(tuple(message for message, _ in found), sum(tokens for _, tokens in found))
 
     def _by_relevance(self) -> list[Turn]:
-        """The messages that there are still, each once."""
+        """The messages by relevance, each once, without deleted ones."""
         turns = [each for each in self._turns if not each.utterance.gone]
         by_line = {each.line: each for each in turns}
         chain = [self.turn]
@@ -115,7 +116,7 @@ class RelatedMessages:
         return [each for each in every.values() if not each.utterance.gone]
 
     def _called_from(self, first: Turn, latest_first: list[Turn]) -> Iterator[Turn]:
-        """The last messages of those whom it names and of who began it, before they turned to the bot."""
+        """The last message by or to each person it names, and by or to its first speaker, before it began."""
         if first.utterance.speaker == self._me:
             return
         named = (call.who for each in (self.turn, first) for call in each.utterance.calls)

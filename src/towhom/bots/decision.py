@@ -1,6 +1,6 @@
 """Decides whether a bot speaks, from the answers of a session and a policy.
 
-Nothing is remembered here but what the session remembers, so that every way to run a bot decides alike.
+All state is in the session, so that every way to run a bot makes the same decisions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from towhom.live import Observation, Session, Verdict
 from towhom.live.channel import Turn
 
 _SHOWN = 4
-"""So many of those who may be meant are shown."""
+"""Number of possible addressees that are shown."""
 _TELLING = 0.6
-"""Words with less weight than this are in every other message."""
+"""Minimum weight of a word that can be a topic; words with less are very common."""
 _FEW_WORDS = 3
-"""An acknowledgement that begins like an answer has no more than these."""
+"""Maximum number of words in an acknowledgement that begins like an answer."""
 _SHORTEST_NAME = 3
-"""Shorter ones are words as well."""
+"""Minimum letters of a name that cannot be mistaken for an ordinary word."""
 _SHORTEST_TOPIC = 4
-"""Letters of a word that says what a message is about."""
+"""Minimum letters of a word that can be a topic."""
 _GOES_ON = 60.0
-"""Seconds in which who has called the bot may say more, while it has not answered."""
+"""Seconds within which somebody who has called the bot may say more, while it has not answered."""
 _COMMAND = re.compile(r"[!/][^\W\d_]\w*")
 
 
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class _Case:
-    """A message before the gate, and what is known of it."""
+    """A message to decide on, and what is known about it."""
 
     session: Session
     me: str
@@ -55,7 +55,7 @@ class _Case:
     observation: Observation
     turn: Turn
     alone: bool
-    """Whether the bot and the speaker are the only ones there."""
+    """Whether the bot and the speaker are the only ones in the room."""
     steps: list[str] = field(default_factory=list)
 
     @property
@@ -68,7 +68,7 @@ class _Case:
 
     @property
     def before(self) -> list[Turn]:
-        """What was said before, the latest first."""
+        """The earlier messages, the latest first."""
         return [turn for turn in reversed(self.session.turns) if turn.order < self.turn.order]
 
     def name(self, id: str) -> str:
@@ -92,13 +92,13 @@ def decide(
     """Whether a bot speaks after a message.
 
     Args:
-        session: Of the room; the message is its last, or changes one.
+        session: Session of the room; the message is its latest, or changes an earlier one.
         me: The bot's identifier.
-        policy: When it speaks.
-        message: As it came.
-        observation: What `session.observe` said of it.
-        turn: The message as it is remembered; None if it is not one that somebody says.
-        direct: Whether only the speaker and the bot are in the room; None if the session knows who is.
+        policy: When the bot speaks.
+        message: The message as it was received.
+        observation: The result of `session.observe` for the message.
+        turn: The turn of the message in the session; None if it is not a spoken message.
+        direct: Whether only the speaker and the bot are in the room; None to use what the session knows.
     """
     me = session.people.id_of(me)
     if turn is None or observation is None or message.kind not in (*SPOKEN, Kind.EDIT):
@@ -117,7 +117,7 @@ def decide(
 
 
 def _describe(case: _Case, verdict: Verdict) -> None:
-    """The first steps of an explanation: what was heard."""
+    """Add the first steps of the explanation: what was observed."""
     turn, observation = case.turn, case.observation
     id = f" (message {turn.utterance.id})" if turn.utterance.id else ""
     case.steps.append(f"{case.name(case.speaker)} speaks{id}")
@@ -155,7 +155,7 @@ def _outcome(case: _Case, verdict: Verdict) -> Outcome:
 
 
 def _settled(case: _Case, verdict: Verdict) -> Outcome | None:
-    """What is clear whatever a message says: who speaks, and who is there."""
+    """The outcome if it follows from who speaks and who is there, whatever the message says."""
     me, who, policy = case.name(case.me), case.name(case.speaker), case.policy
     if case.speaker == case.me:
         return Outcome(False, verdict.reason)
@@ -174,7 +174,7 @@ def _settled(case: _Case, verdict: Verdict) -> Outcome | None:
 
 
 def _settled_uncalled(case: _Case, verdict: Verdict) -> Outcome | None:
-    """What is clear if the bot is not called: a message is for everybody, a command, or for another bot."""
+    """The outcome of clear cases without a call: a message for everybody, a command, or for another bot."""
     me, who, policy = case.name(case.me), case.name(case.speaker), case.policy
     if verdict.everybody:
         return Outcome(policy.everybody, verdict.reason)
@@ -188,7 +188,7 @@ def _settled_uncalled(case: _Case, verdict: Verdict) -> Outcome | None:
 
 
 def _command(case: _Case) -> Outcome | None:
-    """What a command calls for: `/ask`, `!help`, `/ask@robo`; None if a message is none."""
+    """The outcome for a command (`/ask`, `!help`, `/ask@robo`); None if the message is not a command."""
     first, _, _ = case.message.text.partition(" ")
     word, _, whose = first.strip().partition("@")
     named = case.session.people.find(word[1:])
@@ -214,7 +214,7 @@ def _takes_turns(case: _Case) -> bool:
 def _is_named_in_a_question(case: _Case) -> bool:
     """Whether a message wants something, names the bot, and calls nobody: `last question juno: is it on`.
 
-    What asks about the bot does not: `does juno sleep`. Nor does a word that happens to be its name: `may I`.
+    Questions about the bot do not count (`does juno sleep`), nor words that happen to be its name (`may I`).
     """
     said = case.turn.utterance
     manner = next((call.manner for call in said.calls if call.who == case.me), None)
@@ -224,7 +224,7 @@ def _is_named_in_a_question(case: _Case) -> bool:
 
 
 def _has_an_ordinary_name(case: _Case, said: Utterance) -> bool:
-    """Whether all of the bot's names that a message has are words that it may have anyway."""
+    """Whether all names of the bot in a message are also ordinary words."""
     person, weight = case.session.people.get(case.me), case.session.model.lexicon.weight
     there = set(words(said.text))
     named = [] if person is None else [name for name in map(normalized, person.names) if name in there]
@@ -232,7 +232,7 @@ def _has_an_ordinary_name(case: _Case, said: Utterance) -> bool:
 
 
 def _begins_with_name(case: _Case, said: Utterance) -> bool:
-    """Whether a question begins with the bot's name, and no verb follows whose subject that may be."""
+    """Whether a question begins with the bot's name, unless a verb follows whose subject it may be."""
     person, plain = case.session.people.get(case.me), normalized(said.text)
     for name in () if person is None or not said.asks else map(normalized, person.names):
         if plain.startswith(f"{name} "):
@@ -242,7 +242,7 @@ def _begins_with_name(case: _Case, said: Utterance) -> bool:
 
 
 def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
-    """A message that is for the bot, and does not call it."""
+    """The outcome for a message that is for the bot, but does not call it."""
     me, policy = case.name(case.me), case.policy
     if policy.only_called:
         return Outcome(False, f"{me} is not called, and answers nothing else")
@@ -260,7 +260,7 @@ def _followed_up(case: _Case, verdict: Verdict) -> Outcome:
 
 
 def _is_remark(case: _Case) -> bool:
-    """Whether a message that does not call the bot wants nothing of it."""
+    """Whether a message that does not call the bot wants nothing from it."""
     said = case.turn.utterance
     thanks = said.bearing.greets and not said.asks and only_greets(said)
     if (wants(said) and not thanks) or _goes_on(case):
@@ -274,13 +274,13 @@ def _is_remark(case: _Case) -> bool:
         return False
     if _acknowledges(said):
         return True
-    # What one is asked is theirs to answer; what one is told to do, others may do as well.
+    # Only the person who was asked a question answers it; a request may be followed by others, too.
     awaited = awaits(last.utterance) and (to_speaker or not last.utterance.asks)
     return not (objects(said) or awaited or (at_once and said.bearing.you))
 
 
 def _last_word(case: _Case) -> Turn | None:
-    """What the bot said that a message answers, or else what it said to the speaker since they spoke."""
+    """The bot's message that this one answers, else its last one to the speaker since they last spoke."""
     for turn in case.before:
         if turn.utterance is case.turn.answered and turn.utterance.speaker == case.me:
             return turn
@@ -293,7 +293,7 @@ def _last_word(case: _Case) -> Turn | None:
 
 
 def _goes_on(case: _Case) -> bool:
-    """Whether the speaker has just said something for the bot, which has not spoken since, and says more."""
+    """Whether the speaker continues a message to the bot, which has not spoken since."""
     now, spoken = case.turn.utterance.time, False
     if not any(character.isalnum() for character in case.turn.utterance.text):
         return False
@@ -314,14 +314,14 @@ def _goes_on(case: _Case) -> bool:
 
 
 def _acknowledges(said: Utterance) -> bool:
-    """Whether a message says no more than that the bot was heard: `ok`, `haha`, `thank you so much!`."""
+    """Whether a message only acknowledges what the bot said: `ok`, `haha`, `thank you so much!`."""
     few = len(said.text.split()) <= _FEW_WORDS
     short = few and (said.bearing.answers or said.bearing.greets)
     return said.telling == 0 or short or only_greets(said)
 
 
 def _last_exchange(case: _Case) -> float | None:
-    """Seconds since the bot spoke, or the speaker to the bot; 0 where no time is known, None if never."""
+    """Seconds since the bot spoke, or the speaker spoke to it; 0 if times are unknown, None if never."""
     now = case.turn.utterance.time
     for turn in case.before:
         to_me = turn.utterance.speaker == case.speaker and turn.people.get(case.me, 0.0) >= CALLED
@@ -332,7 +332,7 @@ def _last_exchange(case: _Case) -> float | None:
 
 
 def _turns_with_bots(case: _Case) -> int:
-    """How many messages the bot has said to other bots since a person spoke to it."""
+    """Number of messages from the bot to other bots since a person last spoke to it."""
     count = 0
     for turn in case.before:
         speaker = turn.utterance.speaker
@@ -344,13 +344,13 @@ def _turns_with_bots(case: _Case) -> int:
 
 
 def _other_bot(case: _Case) -> str | None:
-    """Another bot that is meant most likely."""
+    """The likeliest addressee if it is another bot, else None."""
     likeliest = case.observation.addressees[0].id
     return likeliest if likeliest != case.me and case.is_bot(likeliest) else None
 
 
 def _has_answered(case: _Case) -> bool:
-    """Whether the bot has spoken to whoever changes a message since they sent it."""
+    """Whether the bot has answered the speaker since they sent the message that they now edit."""
     for turn in case.session.turns:
         said = turn.utterance
         if turn.order > case.turn.order and said.speaker == case.me:
@@ -362,7 +362,7 @@ def _has_answered(case: _Case) -> bool:
 
 
 def _why_not(case: _Case, verdict: Verdict) -> str:
-    """Why a message is not for the bot."""
+    """The reason why a message is not for the bot."""
     likeliest = case.observation.addressees[0]
     if any(call.who == case.me for call in case.turn.utterance.calls):
         return verdict.reason
@@ -377,7 +377,7 @@ def _why_not(case: _Case, verdict: Verdict) -> str:
 
 
 def _topic(case: _Case) -> str | None:
-    """A telling word that a message has in common with what it answers."""
+    """A distinctive word that a message has in common with the message it answers."""
     if case.turn.answered is None:
         return None
     lexicon, people = case.session.model.lexicon, case.session.people

@@ -1,4 +1,4 @@
-"""A bot in all its rooms: when it speaks, to whom, and what it should read before."""
+"""A bot in all its rooms: when it speaks, to whom, and what it should read first."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from towhom.loading import load
 log = logging.getLogger("towhom.gate")
 
 _EXPLAINED = 5000
-"""Verdicts that can be explained later."""
+"""Number of latest verdicts that can be explained."""
 _AT_ONCE = 32
-"""Events of a room that are judged together, if so many wait."""
+"""Maximum number of waiting events of a room that are judged together."""
 _WAITING = 256
-"""Events that `listen` hears at the same time."""
+"""Maximum number of events that `listen` hears at the same time."""
 Result = TypeVar("Result")
 
 
@@ -71,11 +71,11 @@ class _Place:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.users = 0
-        """How many wait for it or use it."""
+        """Number of tasks that use it, or wait for it."""
         self.room: BotRoom | None = None
-        """None until it was used."""
+        """The room; None until its first use."""
         self.bursts: dict[str, _Burst] = {}
-        """By speaker, what is about to be answered."""
+        """Speaker -> burst that is about to be answered."""
         self.waiting: list[_Waiting] = []
         """Events that have not been judged yet."""
 
@@ -92,7 +92,7 @@ class _Waiting(NamedTuple):
 class _Burst:
     verdict: GateVerdict
     end: asyncio.Future[GateVerdict]
-    """Done when somebody goes on, or takes the message back."""
+    """Done when the speaker says more, or deletes the message."""
 
 
 class Gate:
@@ -146,7 +146,7 @@ class Gate:
         self._clock = clock
         self._run = uuid4().hex
         self._places: OrderedDict[str | None, _Place] = OrderedDict()
-        """Those used last stand at the end."""
+        """The most recently used rooms are at the end."""
         self._verdicts: OrderedDict[tuple[str, str | None], GateVerdict] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers = _Answers(None if self._folder is None else self._folder / "answers.json")
@@ -160,13 +160,13 @@ class Gate:
         await self.close()
 
     async def hear(self, event: Event, *, speak: bool = True) -> GateVerdict:
-        """Take the next event of any room, including the bot's own messages, and say whether the bot speaks.
+        """Take the next event of any room, including the bot's own messages; returns whether the bot speaks.
 
         With `burst`, the verdict on a message for the bot comes only when its speaker has finished, so do
         not wait for it before you pass the next event. `listen` takes care of this.
 
         Args:
-            event: A message, or who is there.
+            event: A message, or somebody's presence.
             speak: Whether the bot may speak; False for messages from before it joined.
         """
         if not isinstance(event, Message | Presence):
@@ -290,14 +290,14 @@ class Gate:
             )
 
     async def save(self) -> None:
-        """Write all rooms to the folder, if there is one; otherwise the next start takes longer."""
+        """Write all rooms to the folder, if there is one; without this, the next start takes longer."""
         for name in list(self._places):
             async with self._using(name) as place, place.lock:
                 if place.room is not None:
                     await self._run_job(place.room.save)
 
     async def close(self) -> None:
-        """Save; use it before the program ends."""
+        """Save all rooms; call it before the program ends."""
         await self.save()
 
     @property
@@ -305,7 +305,7 @@ class Gate:
         """The rooms in memory, the one used last at the end."""
         return tuple(self._places)
 
-    # -- inside
+    # -- internals
 
     @asynccontextmanager
     async def _using(self, name: str | None) -> AsyncIterator[_Place]:
@@ -319,7 +319,7 @@ class Gate:
             await self._shrink()
 
     async def _shrink(self) -> None:
-        """Put rooms to disk, or forget them, if there are too many."""
+        """Move rooms to disk, or forget them, if there are too many."""
         for name, place in list(self._places.items()):
             if len(self._places) <= self._max_rooms:
                 return
@@ -337,7 +337,7 @@ class Gate:
                 del self._places[name]
 
     async def _in_turn(self, place: _Place, event: Event, speak: bool) -> GateVerdict:
-        """The verdict on an event; those of a room that wait at the same time are judged together."""
+        """The verdict on an event; waiting events of the same room are judged together."""
         waiting = _Waiting(event, speak, asyncio.get_running_loop().create_future())
         place.waiting.append(waiting)
         task = asyncio.create_task(self._judge_waiting(place))
@@ -346,7 +346,7 @@ class Gate:
         return await waiting.verdict
 
     async def _judge_waiting(self, place: _Place) -> None:
-        """Judge what waits in a room; it is done even if who asked has gone."""
+        """Judge the waiting events of a room, even if their callers were cancelled."""
         place.users += 1
         try:
             async with place.lock:
@@ -369,7 +369,7 @@ class Gate:
                 waiting.verdict.set_result(verdict)
 
     async def _heard(self, place: _Place, event: Event, speak: bool) -> tuple[GateVerdict, _Burst | None]:
-        """The verdict on an event, and what it waits for."""
+        """The verdict on an event, and the burst whose end it waits for, if any."""
         async with place.lock:
             before = place.bursts.get(event.speaker)
             told = None if before is None else before.verdict
@@ -383,7 +383,7 @@ class Gate:
             return verdict, burst
 
     async def _end_of(self, burst: _Burst, place: _Place) -> GateVerdict:
-        """The verdict when nothing more has come for long enough, or somebody has gone on."""
+        """The verdict at the end of a burst: after enough silence, or when its speaker says more."""
         try:
             return await asyncio.wait_for(burst.end, self.policy.burst)
         except TimeoutError:
@@ -392,7 +392,7 @@ class Gate:
             place.bursts = {who: each for who, each in place.bursts.items() if each is not burst}
 
     def _note(self, verdict: GateVerdict) -> None:
-        """Log a verdict, and keep it to be explained."""
+        """Log a verdict, and remember it for `explain`."""
         if verdict.message is None:
             return
         what = "speaks" if verdict else "keeps quiet"
@@ -400,7 +400,7 @@ class Gate:
         if verdict.message.id is not None:
             key = verdict.message.id, verdict.room
             if key in self._verdicts and not verdict.steps:
-                return  # heard twice: what was said of it first is what explains it
+                return  # heard twice: the first verdict explains it
             self._verdicts.pop(key, None)
             self._verdicts[key] = replace(verdict, related=None, burst=())
             if len(self._verdicts) > _EXPLAINED:
@@ -408,7 +408,7 @@ class Gate:
 
     @staticmethod
     async def _run_job(job: Callable[[], Result]) -> Result:
-        """Do something in the thread; once it has begun it is done, even if nobody waits for it any more."""
+        """Run a job in the thread; once begun, it is finished even if the caller is cancelled."""
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(_thread(), job))
 
     # -- in the thread
@@ -428,7 +428,7 @@ class Gate:
         return self._room(place, events[0].channel).judge_all(messages, self.policy)
 
     def _timed(self, message: Message) -> Message:
-        """A message with the time at which it came, if it has none."""
+        """A message with the current time, if it has none."""
         if message.time is not None:
             return message
         return replace(message, time=datetime.fromtimestamp(self._clock(), UTC))
@@ -475,10 +475,10 @@ class Gate:
 
 
 class _Answers:
-    """How often the bot has spoken today.
+    """Counts how often the bot has spoken today.
 
     Args:
-        path: Where the number is kept; None to keep it in memory.
+        path: File for the number; None to keep it in memory.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -492,12 +492,12 @@ class _Answers:
                 log.error("%s cannot be read (%s); counting of the day's answers starts again", path, error)
 
     def of(self, day: str) -> int:
-        """How many there were on a day."""
+        """Number of answers on a day."""
         return self._count if day == self._day else 0
 
     def add(self, day: str) -> None:
-        """One more."""
-        if day >= self._day:  # not an earlier one, of messages that came late
+        """Count an answer."""
+        if day >= self._day:  # late messages of an earlier day are not counted
             self._day, self._count = day, self.of(day) + 1
         if self._path is not None:
             with atomic_file(self._path, "w", private=True) as file:
@@ -505,7 +505,7 @@ class _Answers:
 
 
 def _interrupt(burst: _Burst, verdict: GateVerdict, event: Message) -> None:
-    """Somebody has spoken while an answer to them was waited for."""
+    """End a burst if its speaker says more, or deletes one of its messages."""
     if burst.end.done() or burst.verdict.message is None:
         return
     taken_back = event.kind is Kind.DELETE and any(each.id == event.id for each in burst.verdict.burst)
@@ -529,11 +529,11 @@ def _day(message: Message) -> str:
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """Where messages are judged: one thread for all gates, so that little competes with the event loop."""
+    """The thread that judges messages: one for all gates, so that little competes with the event loop."""
     return ThreadPoolExecutor(1, "towhom-gate")
 
 
 @cache
 def _bundled_model() -> Model:
-    """One for all gates."""
+    """The model that comes with towhom, loaded once for all gates."""
     return load()

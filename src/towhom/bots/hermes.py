@@ -1,4 +1,4 @@
-"""A plugin for Hermes Agent: the agent answers what is for it, and nothing else.
+"""A plugin for Hermes Agent: the agent answers only messages that are for it.
 
 Hermes finds it by the entry point group `hermes_agent.plugins`, and loads it if `plugins.enabled` of its
 config.yaml has `towhom`. The section `towhom` there has the bot's names and the policy.
@@ -19,9 +19,9 @@ from towhom.errors import TowhomError
 log = logging.getLogger("towhom.gate")
 
 _BOT = "hermes"
-"""What the agent is called, unless the settings say something else."""
+"""Default name of the agent."""
 _ALLOWED = 200
-"""Messages that the agent was allowed to answer, and whose answer may still come."""
+"""Maximum number of messages that are remembered until the agent answers them."""
 
 
 def register(context: Any) -> None:
@@ -35,10 +35,10 @@ class HermesGate:
     """The hooks.
 
     Args:
-        settings: `bot`, `aliases`, `bots`, `folder`, and those of `towhom.bots.Policy`.
+        settings: `bot`, `aliases`, `bots`, `folder`, and the settings of `towhom.bots.Policy`.
 
     Raises:
-        ConfigError: A setting is unknown or cannot be.
+        ConfigError: A setting is unknown or invalid.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ class HermesGate:
     def before(self, event: Any, **_: Any) -> dict[str, str] | None:
         """Hook `pre_gateway_dispatch`: whether a message reaches the agent.
 
-        Commands and direct chats do, whatever they say. Hermes waits for the answer, some milliseconds.
+        Commands and direct chats always do. Hermes waits for the answer, which takes some milliseconds.
         """
         source = event.source
         if source.chat_type == "dm" or event.is_command():
@@ -81,7 +81,7 @@ class HermesGate:
         return None
 
     def after(self, user_message: Any = None, assistant_response: Any = None, **_: Any) -> None:
-        """Hook `post_llm_call`: what the agent answers is heard in its room, too."""
+        """Hook `post_llm_call`: pass the agent's answer to the gate, too."""
         asked, answer = str(user_message or ""), str(assistant_response or "")
         for message in reversed(self._allowed):
             if answer and message.text and message.text in asked:

@@ -1,7 +1,7 @@
-"""What a gate stores on disk for a room: a snapshot, and a journal of later events.
+"""The files of a gate for a room: a snapshot, and a journal of later events.
 
-A line is appended to the journal for every event before its verdict is given, so a bot that is killed at any
-moment goes on where it was. The files hold what was said; they are for the user alone.
+A line is appended to the journal for every event before its verdict is returned, so a bot that is killed at
+any moment continues where it was. The files contain messages; only their owner may read them.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ Record = dict[str, Any]
 
 
 def file_name(name: str) -> str:
-    """What the files of a bot or a room are called, whatever its own name has in it."""
+    """A safe name for the files of a bot or a room, whatever characters its own name has."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class Kept(NamedTuple):
-    """What is on disk of a room."""
+    """The stored data of a room."""
 
     state: Record | None
     """The snapshot."""
     records: list[Record]
-    """The events since then."""
+    """The events since the snapshot."""
     number: int
-    """How many events there have been."""
+    """Number of events in all."""
 
 
 class Journal:
     """The files of one room.
 
     Args:
-        folder: Of the gate.
+        folder: Folder of the gate.
         room: The room's identifier.
     """
 
@@ -52,7 +52,7 @@ class Journal:
         self._snapshot, self._lines = folder / f"{name}.json", folder / f"{name}.jsonl"
 
     def read(self) -> Kept:
-        """What is there. A damaged snapshot is put aside, and said to be."""
+        """Read the files. A damaged snapshot is renamed, and this is logged."""
         state = None
         try:
             state = read_json(self._snapshot)
@@ -68,7 +68,7 @@ class Journal:
         return Kept(state, records, records[-1]["number"] if records else number)
 
     def append(self, record: Record) -> None:
-        """Write a line, which survives if the process is killed."""
+        """Append a line, which survives if the process is killed."""
         line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
         self._lines.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self._lines, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -78,14 +78,14 @@ class Journal:
             os.close(descriptor)
 
     def save(self, state: Record) -> None:
-        """Write a snapshot; what is in the journal is in it."""
+        """Write a snapshot, and delete the journal, whose events it includes."""
         with atomic_file(self._snapshot, "w", private=True) as file:
             json.dump({"format": FORMAT, "version": VERSION, **state}, file)
         with suppress(FileNotFoundError):
             self._lines.unlink()
 
     def put_aside(self, error: Exception) -> None:
-        """Give the snapshot another name, so that the room can begin anew."""
+        """Rename a damaged snapshot, so that the room can start again."""
         aside = self._snapshot.with_suffix(".damaged")
         with suppress(OSError):
             self._snapshot.replace(aside)
@@ -94,12 +94,12 @@ class Journal:
         )
 
     def _records(self) -> list[Record]:
-        """The lines of the journal; the last one may be half of one."""
+        """The lines of the journal, without an incomplete last line."""
         try:
             lines = self._lines.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        if lines.pop():  # what a killed process was writing: the next line begins anew
+        if lines.pop():  # incomplete line of a killed process: end it, so that the next begins on its own
             with self._lines.open("ab") as file:
                 file.write(b"\n")
         records = []

@@ -1,7 +1,7 @@
-"""Raw events of chat platforms, as their webhooks and gateways send them, as messages.
+"""Converts raw events of chat platforms, as their webhooks and gateways send them, to messages.
 
-Each platform is a function from an event to what it says, and a test that recognises its events safely.
-What is not a message (typing, reactions, joins) is `None`.
+For each platform, there is a function that converts an event, and a test that reliably recognises its events.
+Events that are not messages (typing, reactions, joins) become `None`.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ Event = Mapping[str, Any]
 
 
 class Received(NamedTuple):
-    """What an event says."""
+    """The message of an event."""
 
     message: Message
-    """With the room as its channel."""
+    """The message, with the room as its channel."""
     direct: bool = False
-    """Whether only the speaker and the bot are there."""
+    """Whether only the speaker and the bot are in the room."""
 
 
 class Platform(NamedTuple):
-    """How events of a platform are recognised, and read."""
+    """The functions that recognise and convert the events of a platform."""
 
     recognises: Callable[[Event], bool]
     read: Callable[[Event], Received | None]
 
 
 def read_event(event: Event, platform: str | None = None) -> Received | None:
-    """The message that a raw event is; None if it is something else that needs no answer.
+    """The message of a raw event; None if the event is not a message.
 
     Args:
-        event: As the platform sent it.
-        platform: Its name; None to recognise it.
+        event: The event as the platform sent it.
+        platform: Name of the platform; None to recognise it.
 
     Raises:
-        TowhomError: It is of no platform that is known, or has not the fields that it should have.
+        TowhomError: The event is not from a known platform, or lacks required fields.
 
     >>> update = {"update_id": 1, "message": {"message_id": 7, "date": 0, "text": "hi",
     ...     "chat": {"id": -5, "type": "group"}, "from": {"id": 17, "first_name": "Ada"}}}
@@ -73,7 +73,7 @@ def _recognises(platform: str, event: Event) -> bool:
 
 
 def _moment(seconds: float) -> datetime:
-    """A time; OSError, ValueError or OverflowError if there is none of this number."""
+    """The time for a number of seconds; OSError, ValueError or OverflowError if there is none."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -81,7 +81,7 @@ def _moment(seconds: float) -> datetime:
 
 _SLACK_KINDS = {"me_message": Kind.ACTION, "bot_message": Kind.NOTICE}
 _SLACK_NOTES = ("url_verification", "app_rate_limited")
-"""What Slack sends to an address besides events."""
+"""Types of requests that Slack sends besides events."""
 _SLACK_MENTION = re.compile(r"<@(\w+)(?:\|([^>]*))?>")
 _SLACK_LINK = re.compile(r"<(https?://[^|>]+)(?:\|[^>]*)?>")
 _SLACK_CALLS = re.compile(r"<!(here|channel|everyone)(?:\|[^>]*)?>")
@@ -112,7 +112,7 @@ def _slack(event: Event) -> Received | None:
         event, kind = event["message"], Kind.EDIT
     elif subtype not in (None, *_SLACK_KINDS, "thread_broadcast", "file_share"):
         return None
-    text = event.get("text") or ""  # a file, or what a bot shows in blocks, has none
+    text = event.get("text") or ""  # files, and messages of bots in blocks, have none
     mentions = tuple(match[1] for match in _SLACK_MENTION.finditer(text))
     thread = event.get("thread_ts")
     message = Message(
@@ -141,7 +141,7 @@ def _slack_text(text: str) -> str:
 _DISCORD_KINDS = {"MESSAGE_CREATE": Kind.MESSAGE, "MESSAGE_UPDATE": Kind.EDIT, "MESSAGE_DELETE": Kind.DELETE}
 _DISCORD_MENTION = re.compile(r"<@!?(\d+)>")
 _DISCORD_SPOKEN = (0, 19, 20)
-"""Types of messages that somebody says: one, a reply, a command."""
+"""Types of spoken messages: a plain one, a reply, a command."""
 
 
 def _is_discord(event: Event) -> bool:
@@ -203,7 +203,7 @@ def _telegram(event: Event) -> Received | None:
     text = said.get("text", said.get("caption"))
     if text is None:
         return None
-    # For who speaks as a group or as a channel, `from` is a bot of Telegram's.
+    # If somebody speaks as a group or as a channel, `from` is one of Telegram's own bots.
     author = said.get("sender_chat") or said.get("from") or said["chat"]
     entities = said.get("entities") or said.get("caption_entities") or ()
     message = Message(
@@ -230,7 +230,7 @@ def _telegram_name(author: Event) -> str | None:
 
 _MATRIX_KINDS = {"m.text": Kind.MESSAGE, "m.emote": Kind.ACTION, "m.notice": Kind.NOTICE}
 _MATRIX_QUOTE = re.compile(r"\A(?:> [^\n]*\n)+\n")
-"""The quotation that older clients put in front of a reply."""
+"""The quotation that older clients insert before a reply."""
 
 
 def _is_matrix(event: Event) -> bool:
@@ -251,7 +251,7 @@ def _matrix(event: Event) -> Received | None:
     if relation.get("rel_type") == "m.replace":
         content, kind, id = content["m.new_content"], Kind.EDIT, relation["event_id"]
     reply_to = (relation.get("m.in_reply_to") or {}).get("event_id")
-    if relation.get("is_falling_back"):  # a message of a thread that answers none in particular
+    if relation.get("is_falling_back"):  # a message of a thread that answers no particular message
         reply_to = relation.get("event_id")
     message = Message(
         event["sender"],
@@ -321,4 +321,4 @@ PLATFORMS: dict[str, Platform] = {
     "mattermost": Platform(_is_mattermost, _mattermost),
     "discord": Platform(_is_discord, _discord),
 }
-"""By name. Those with the plainest marks come first."""
+"""Platforms by name; those whose events are easiest to recognise come first."""

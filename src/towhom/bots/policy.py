@@ -1,4 +1,4 @@
-"""When a bot speaks: the settings that people ask for."""
+"""The settings that decide when a bot speaks."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Policy:
 
 
 def _wrong(name: str, value: object) -> str | None:
-    """What is wrong with a setting, if anything is."""
+    """What is wrong with a setting; None if nothing is."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if name == "threshold":
         good = number and 0 <= value <= 1  # type: ignore[operator]

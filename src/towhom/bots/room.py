@@ -1,4 +1,4 @@
-"""A bot in one room: its session, what it has promised to answer, and what is on disk of both."""
+"""A bot in one room: its session, the messages it has promised to answer, and their files on disk."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from towhom.wire import message_from, to_json
 Event = Message | Presence
 
 _SNAPSHOT_EVERY = 64
-"""Events: what has to be gone through again, at most, when a room comes back."""
+"""Events between snapshots: at most this many are replayed when a room is restored."""
 _PROMISES = 100
-"""Messages to be answered that are remembered."""
+"""Maximum number of messages to be answered that are remembered."""
 _MOST_PEOPLE = 1000
-"""People who are known without having spoken."""
+"""Number of known people from which on silent people are no longer added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """Who a gate is for.
+    """The bot of a gate.
 
     Args:
         id: The bot's name, or its identifier on the platform.
-        name: What people see, if `id` is an identifier.
-        aliases: What else it is called.
+        name: The name that people see, if `id` is an identifier.
+        aliases: Other names of the bot.
         bots: Names or identifiers of other bots.
     """
 
@@ -47,9 +47,9 @@ class Bot:
     bots: tuple[str, ...] = ()
 
     def enter(self, session: Session) -> None:
-        """Make the bot, and others, known in a room; whether they are there is for the platform to say.
+        """Register the bot and other bots with a session; only the platform says whether they are present.
 
-        Where it does not say so, what the only other one says is not taken to be for the bot.
+        If it does not, a message of the only other person is not automatically for the bot.
         """
         for id, name, aliases in (
             (self.id, self.name, self.aliases),
@@ -61,14 +61,14 @@ class Bot:
 
 
 class BotRoom:
-    """A bot in one room. Not for several threads at once.
+    """A bot in one room. Not thread-safe.
 
     Args:
-        bot: Who it is.
+        bot: The bot.
         name: The room's identifier.
-        model: What answers.
-        folder: Where it is kept; None to keep nothing.
-        run: Tells this run of the program from earlier ones.
+        model: The model.
+        folder: Folder for the room's files; None to store nothing.
+        run: Identifier of this run of the program.
     """
 
     def __init__(self, bot: Bot, name: str | None, model: Model, folder: Path | None, run: str) -> None:
@@ -77,9 +77,9 @@ class BotRoom:
         self.session = model.session()
         self._number = self._saved = 0
         self._promises: dict[str, Record] = {}
-        """By identifier, the messages that the bot was told to answer and has not answered yet."""
+        """Message id -> data of a message that the bot was told to answer and has not answered yet."""
         self._nameless: int | None = None
-        """The place of the last such message that has no identifier."""
+        """Order of the last such message that has no identifier."""
         bot.enter(self.session)
         if self._journal is not None:
             self._restore(self._journal)
@@ -87,13 +87,13 @@ class BotRoom:
     def judge(
         self, event: Event, policy: Policy, *, silent: str | None = None, goes_on: GateVerdict | None = None
     ) -> GateVerdict:
-        """What is made of the next event.
+        """The verdict on the next event.
 
         Args:
-            event: A message, or who is there.
+            event: A message, or somebody's presence.
             policy: When the bot speaks.
-            silent: Why it must keep quiet whatever is said, if it must.
-            goes_on: The verdict on the message before in the same burst, if the bot is about to answer it.
+            silent: The reason why the bot must stay silent in any case; None if it need not.
+            goes_on: The verdict on the previous message of the same burst, if the bot is about to answer it.
         """
         if isinstance(event, Message) and event.kind in SPOKEN and event.id is not None:
             if event.id in self._promises and self._promises[event.id]["run"] != self._run:
@@ -113,7 +113,7 @@ class BotRoom:
         return verdict
 
     def judge_all(self, messages: Sequence[Message], policy: Policy) -> list[GateVerdict]:
-        """What is made of the next messages: as `judge` one by one, only faster."""
+        """The verdicts on the next messages: the same as from `judge` one by one, only faster."""
         ids = [message.id for message in messages if message.id is not None]
         plain = all(message.kind in SPOKEN for message in messages) and len(set(ids)) == len(ids)
         if not plain or any(id in self._promises or self.session.remembers(id) for id in ids):
@@ -127,10 +127,10 @@ class BotRoom:
         return verdicts
 
     def at_hand(self, id: str | None = None) -> Turn | None:
-        """The message that is to be answered; None if there is none.
+        """The message to answer; None if there is none.
 
         Args:
-            id: Which; None for the last one that the bot was told to answer, and has not answered yet.
+            id: Id of the message; None for the last one that the bot was told to answer and has not answered.
         """
         turns = [turn for turn in self.session.turns if not turn.utterance.gone]
         if id is not None:
@@ -142,7 +142,7 @@ class BotRoom:
         return next(waiting, None)
 
     def unanswered(self, turn: Turn) -> list[Turn]:
-        """A message, and what its speaker has said before it since the bot spoke."""
+        """A message and its speaker's earlier messages since the bot last spoke, the latest first."""
         found = []
         for earlier in reversed(self.session.turns):
             if earlier.utterance.speaker == self._bot.id and earlier.order < turn.order:
@@ -152,19 +152,19 @@ class BotRoom:
         return found
 
     def settle(self, turn: Turn) -> None:
-        """A message is not to be answered any more: the bot has chosen to keep quiet."""
+        """Note that a message need not be answered any more: the bot has chosen to stay silent."""
         self._nameless = None if turn.order == self._nameless else self._nameless
         if self._promises.pop(turn.utterance.id or "", None) is not None:
             self._append({"settled": turn.utterance.id})
 
     def save(self) -> None:
-        """Write what is known, so that it comes back soon."""
+        """Write a snapshot, so that the room is restored quickly."""
         if self._journal is not None and self._number > self._saved:
             state = {"room": self.name, "number": self._number, "promises": self._promises}
             self._journal.save({**state, "session": self.session.state()})
             self._saved = self._number
 
-    # -- inside
+    # -- internals
 
     def _take(self, event: Event, policy: Policy) -> GateVerdict:
         if isinstance(event, Presence):
@@ -179,7 +179,7 @@ class BotRoom:
         return decide(self.session, self._bot.id, policy, message, observation, turn)
 
     def _meet(self, presence: Presence) -> str:
-        """Somebody comes or goes; says so."""
+        """Apply somebody's arrival or departure; returns a sentence about it."""
         people, who = self.session.people, presence.name or presence.speaker
         mine = people.id_of(presence.speaker) == self._bot.id
         if not presence.here:
@@ -196,7 +196,7 @@ class BotRoom:
         return f"{who} is there"
 
     def _joined(self, verdict: GateVerdict, before: GateVerdict) -> GateVerdict:
-        """A message of a burst: for the bot, unless it calls somebody else."""
+        """The verdict on a message of a burst: it is for the bot, unless it calls somebody else."""
         message = verdict.message
         if not verdict and message is not None and message.kind in SPOKEN and not verdict.everybody:
             said = self.session.turns[-1].utterance
@@ -207,7 +207,7 @@ class BotRoom:
         return replace(verdict, burst=(*before.burst, *verdict.burst)) if verdict else verdict
 
     def _again(self, event: Message) -> GateVerdict:
-        """A message that an earlier run was told to answer, and did not."""
+        """The verdict on a message that an earlier run was told to answer, but did not."""
         promise = self._promises[event.id or ""]
         promise["run"] = self._run
         turn = next((turn for turn in self.session.turns if turn.utterance.id == event.id), None)
@@ -223,7 +223,7 @@ class BotRoom:
         )  # fmt: skip
 
     def _promise(self, verdict: GateVerdict, goes_on: GateVerdict | None) -> None:
-        """Remember what is to be answered, until the bot speaks."""
+        """Remember that a message is to be answered, until the bot speaks."""
         message = verdict.message
         if message is None:
             return
@@ -243,7 +243,7 @@ class BotRoom:
             self._nameless = verdict.related.turn.order
 
     def _answered(self, message: Message, turn: Turn | None) -> None:
-        """The bot has spoken: to whom it says so, or else to all who wait."""
+        """Remove promises after the bot has spoken: for its addressees, or else for everybody."""
         self._nameless = None
         if message.reply_to in self._promises:
             del self._promises[message.reply_to]
@@ -254,7 +254,7 @@ class BotRoom:
         self._promises = left if len(left) < len(self._promises) else {}
 
     def _write(self, event: Event, verdict: GateVerdict) -> None:
-        """Keep an event, and what was promised."""
+        """Store an event, and the promise to answer it."""
         if self._journal is None:
             return
         record: Record = {"message": json.loads(to_json(event))} if isinstance(event, Message) else {}
@@ -281,13 +281,13 @@ class BotRoom:
                 journal.put_aside(error)
         self._bot.enter(self.session)
         for record in kept.records:
-            with suppress(LookupError, TypeError, ValueError):  # a line that nobody can read
+            with suppress(LookupError, TypeError, ValueError):  # skip unreadable lines
                 self._replay(record)
         self._number = kept.number
         self._saved = kept.number - len(kept.records)
 
     def _replay(self, record: Record) -> None:
-        """What an event of the journal changes."""
+        """Apply an event of the journal."""
         if "presence" in record:
             told = record["presence"]
             self._meet(Presence(**{**told, "aliases": tuple(told["aliases"])}))
@@ -304,6 +304,6 @@ class BotRoom:
 
 
 def _quiet(event: Event, reason: str) -> GateVerdict:
-    """A verdict on what is not to be answered."""
+    """A verdict for an event that is not to be answered."""
     message = event if isinstance(event, Message) else None
     return GateVerdict(False, 0.0, reason, room=event.channel, message=message)

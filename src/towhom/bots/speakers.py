@@ -1,4 +1,4 @@
-"""Who speaks next in a group of agents: whoever the last message is for."""
+"""Chooses the next speaker in a group of agents: the one whom the last message is for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from towhom.live import Model
 from towhom.loading import load
 
 _LEAST = 0.5
-"""How likely somebody must be meant to be chosen."""
+"""Minimum probability of an addressee to be chosen."""
 _READ = 100
-"""Messages that are looked at: what a session remembers."""
+"""Number of latest messages that are read: as many as a session remembers."""
 
 
 def next_speaker(
@@ -68,7 +68,7 @@ def selector(
 
 
 def _text_of(message: Any) -> str:
-    """What a message of an agent framework says."""
+    """The text of an agent framework's message; empty if it has none."""
     to_text = getattr(message, "to_text", None)
     text = to_text() if callable(to_text) else getattr(message, "content", "")
     return text if isinstance(text, str) else ""

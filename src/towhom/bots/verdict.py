@@ -1,4 +1,4 @@
-"""What a gate answers: plain data."""
+"""The answers of a gate, as plain data."""
 
 from __future__ import annotations
 

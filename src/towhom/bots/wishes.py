@@ -1,6 +1,6 @@
-"""What a message wants from its reader: an answer, an action, or nothing.
+"""Detects what a message wants from its reader: an answer, an action, or nothing.
 
-By the word lists of `towhom.hearing.languages`, since people leave out question marks.
+Uses the word lists of `towhom.hearing.languages`, since people leave out question marks.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from towhom.hearing.words import asks, normalized
 _SENTENCE = regex.compile(r"(?<=[.!?;:\n])\s+")
 _WORD = regex.compile(r"[\p{L}\p{M}']+")
 _FEW = 6
-"""Words of a question that leaves out what the one before it said."""
+"""Maximum words of a question that continues the one before it."""
 
 
 def wants(said: Utterance) -> bool:
-    """Whether a message asks something, or asks for something.
+    """Whether a message asks a question, or makes a request.
 
     >>> wants(Utterance("ann", "ok, and what does it cost")), wants(Utterance("ann", "what a day"))
     (True, False)
@@ -32,11 +32,11 @@ def wants(said: Utterance) -> bool:
 
 
 def requests(text: str, language: str | None = None) -> bool:
-    """Whether a sentence of a text begins or ends as questions and requests do, marks or not.
+    """Whether a sentence of a text begins or ends like a question or request, with or without marks.
 
     Args:
-        text: Any.
-        language: The code of the one that it is likely in.
+        text: The text.
+        language: Code of its likely language.
     """
     plain = normalized(text)
     spoken = languages_of(plain, language)
@@ -88,7 +88,7 @@ def only_greets(said: Utterance) -> bool:
 
 
 def awaits(said: Utterance) -> bool:
-    """Whether a message of the bot leaves the next word to its reader: it asks, or tells them what to do.
+    """Whether a message of the bot expects a response: it asks a question, or makes a request.
 
     >>> awaits(Utterance("bot", "Sure. Tell me who paid.")), awaits(Utterance("bot", "It is at noon."))
     (True, False)
@@ -119,7 +119,7 @@ def _begins(sentence: str, spoken: tuple[Language, ...]) -> bool:
 
 
 def _ends(sentence: str, spoken: tuple[Language, ...]) -> bool:
-    """Whether a sentence ends as requests and questions do: `the safety page as well please`, `.., right`."""
+    """Whether a sentence ends like a request or question: `the safety page as well please`, `.., right`."""
     rest = sentence.rstrip(" .!?~")
     for language in spoken:
         request = language.request.ending(rest)
@@ -132,7 +132,7 @@ def _ends(sentence: str, spoken: tuple[Language, ...]) -> bool:
 
 
 def _without_lead(sentence: str, language: Language) -> tuple[str, bool]:
-    """A sentence without the `ok`, `and`, `hi` in front of it, and whether `please` was among them."""
+    """A sentence without leading words like `ok`, `and`, `hi`, and whether `please` was among them."""
     rest, polite = sentence, False
     while True:
         marks = MARKS.match(rest)

@@ -1,1 +1,1 @@
-"""Messages of a stream (NATS), given to `towhom serve`: each once, in the order of its room."""
+"""Sends the messages of a stream (NATS) to `towhom serve`: each exactly once, in order within its room."""

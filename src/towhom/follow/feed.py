@@ -1,4 +1,4 @@
-"""From a stream to a server: at least once, kept once, in the order of each room."""
+"""Sends a stream to a server: messages are sent at least once, kept once, and in order within a room."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from towhom.follow.server import Answer, Server
 from towhom.follow.source import Delivery, Line, Shard, Source, lines_of
 
 _AT_ONCE = 8
-"""Rooms that are sent messages of at a time."""
+"""Number of rooms whose messages are sent in parallel."""
 _LONGEST_WAIT = 10.0
 _BEAT = 3.0
-"""Seconds after which a stream is told that work goes on."""
+"""Seconds between signals to the stream that work is in progress."""
 
 
 @dataclass
 class Count:
-    """How far it is.
+    """Counts of a feed.
 
     Args:
-        kept: Messages that the server has.
-        refused: Deliveries that nobody can take.
+        kept: Messages that the server has saved.
+        refused: Deliveries that can never be accepted.
         waits: How often the server could not take a message, and it was sent again.
     """
 
@@ -33,13 +33,13 @@ class Count:
 
 
 class Feed:
-    """Takes messages from a stream, and gives them to a server.
+    """Takes messages from a stream, and sends them to a server.
 
     Args:
         source: The stream.
         server: The server.
-        shard: Which rooms.
-        tell: Called with what people should know.
+        shard: The rooms to send.
+        tell: Called with messages for the user.
     """
 
     def __init__(self, source: Source, server: Server, shard: Shard, tell: Callable[[str], None]) -> None:
@@ -48,7 +48,7 @@ class Feed:
         self.count = Count()
 
     async def run(self) -> Count:
-        """Go on until the stream ends.
+        """Run until the stream ends.
 
         Raises:
             TowhomError: The stream cannot be read, or the server does not let us in.
@@ -61,7 +61,7 @@ class Feed:
         return self.count
 
     async def _take(self, batch: list[Delivery]) -> None:
-        """Send all of a batch: rooms beside each other, a room's messages one after the other."""
+        """Send a batch: rooms in parallel, the messages of a room one after the other."""
         rooms: dict[str, list[tuple[Delivery, list[Line]]]] = {}
         for delivery in batch:
             try:
@@ -97,13 +97,13 @@ class Feed:
                     await delivery.done()
 
     async def _send(self, line: Line) -> Answer:
-        """Send a message until the server has it, or says that it never will."""
+        """Send a message until the server has saved it, or says that it never will."""
         key, wait = line.key, 0.2
         loop = asyncio.get_running_loop()
         while True:
             answer = await loop.run_in_executor(self._pool, self._server.send, line.room, line.message, key)
             if answer.code == "key-reused" and key != line.place:
-                key = line.place  # another message has this identifier: both are kept
+                key = line.place  # another message has this id: keep both
                 continue
             if answer.again is None:
                 return answer
@@ -120,7 +120,7 @@ class Feed:
 
 
 async def _beat(batch: list[Delivery]) -> None:
-    """Tell the stream now and then that work goes on."""
+    """Regularly tell the stream that work is in progress."""
     while True:
         await asyncio.sleep(_BEAT)
         for delivery in batch:

@@ -16,7 +16,7 @@ from towhom.follow.source import Delivery, Options, Source
 _PORT = 4222
 _BATCH = 256
 _ACK_WAIT = 10.0
-"""Seconds after which the server delivers again what was not acknowledged."""
+"""Seconds after which the server redelivers unacknowledged messages."""
 _POLL = 1.0
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _USER, _PASSWORD = "TOWHOM_NATS_USER", "TOWHOM_NATS_PASSWORD"
@@ -30,17 +30,17 @@ class _Taken(Delivery):
         self._message, self._lost, self._over = message, lost, False
 
     async def done(self) -> None:
-        """Acknowledge it, and wait until the server knows: then, it is not delivered again."""
+        """Acknowledge the message, and wait for the server's confirmation."""
         self._over = True
         await self._tell(self._message.ack_sync())
 
     async def refused(self) -> None:
-        """End it."""
+        """Terminate the delivery of the message."""
         self._over = True
         await self._tell(self._message.term())
 
     async def working(self) -> None:
-        """Have it wait longer."""
+        """Extend the time until the message is redelivered."""
         if not self._over:
             await self._tell(self._message.in_progress())
 
@@ -58,8 +58,8 @@ class Nats(Source):
     Args:
         servers: The address of the server.
         stream: The stream.
-        subject: Only what is about this, which may have `*` and `>` in it; None for all.
-        options: What it is opened with.
+        subject: Only messages with this subject, which may contain `*` and `>`; None for all.
+        options: Options of the source.
     """
 
     def __init__(self, servers: str, stream: str, subject: str | None, options: Options) -> None:
@@ -79,14 +79,14 @@ class Nats(Source):
 
     @property
     def durable(self) -> str:
-        """The consumer's name: other rooms and other subjects have another."""
+        """The consumer's name, which is different for other shards and other subjects."""
         shard, name = self._options.shard, self._options.name
         if shard.count > 1:
             name += f"-{shard.number + 1}-of-{shard.count}"
         return name if self._subject is None else f"{name}-{re.sub(r'[^A-Za-z0-9_-]', '_', self._subject)}"
 
     async def batches(self) -> AsyncIterator[list[Delivery]]:
-        """What comes; what a killed process left comes first."""
+        """Batches of messages; those that a killed process left unfinished come first."""
         errors = self._nats.errors
         client = await self._connected()
         try:
@@ -106,28 +106,28 @@ class Nats(Source):
             await client.close()
 
     async def _connected(self) -> Any:
-        """A client, which connects again by itself when the connection is lost.
+        """A client, which reconnects by itself if the connection is lost.
 
         Raises:
-            TowhomError: Nobody answers at first, or the server does not let us in.
+            TowhomError: The server does not answer at first, or does not let us in.
         """
         host, _, port = self._servers.removeprefix("nats://").rpartition(":")
         try:
             _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-            writer.close()  # somebody is there; the client would have tried for ever
+            writer.close()  # the server answers; otherwise the client would try for ever
             return await self._nats.connect(
                 self._servers,
                 user=os.environ.get(_USER),
                 password=os.environ.get(_PASSWORD),
                 user_credentials=self._options.credentials,
-                error_cb=_ignore,  # what matters is raised where it happens
+                error_cb=_ignore,  # errors that matter are raised where they occur
                 max_reconnect_attempts=-1,
             )
         except (OSError, self._nats.errors.Error) as error:
             raise TowhomError(f"{self._servers}: cannot connect ({error})") from error
 
     async def _subscribe(self, stream: Any) -> Any:
-        """The consumer, made if it is not there; what a killed process had is waited for.
+        """The consumer, created if need be; waits for messages that a killed process had taken.
 
         Raises:
             TowhomError: There is no such stream, or another process follows it under this name.
@@ -150,7 +150,7 @@ class Nats(Source):
                 reason = f"another process follows it as {self.durable}; --name or --shard chooses another"
                 raise TowhomError(f"{self._servers}/{self._stream}: {reason}")
             if told.num_ack_pending:
-                # Newer messages would overtake those of their room that are still waited for.
+                # Otherwise newer messages would overtake unacknowledged ones of the same room.
                 await asyncio.sleep(_ACK_WAIT + 1)
             return await stream.pull_subscribe_bind(self.durable, self._stream)
         except js_errors.NotFoundError as error:

@@ -1,4 +1,4 @@
-"""`towhom serve`, as those see it who send it messages of a stream."""
+"""A client of `towhom serve` that sends it the messages of a stream."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from towhom.client import AWAY, Client, in_words
 from towhom.errors import ConfigError
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""What a server answers that may take the same request later."""
+"""Statuses of a server that may accept the same request later."""
 _OURS = frozenset({401, 403, 404, 405})
-"""What a server answers that does not know us, or is none of ours."""
+"""Statuses of a server that does not let us in, or is not `towhom serve`."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a message.
+    """The server's answer to a message.
 
     Args:
-        kept: Whether the server has it on disk.
-        again: After how many seconds it should be sent again, if it should.
+        kept: Whether the server has saved the message.
+        again: Seconds after which the message should be sent again; None if it should not.
         code: What is wrong, for programs.
         reason: What is wrong, for people.
     """
@@ -36,11 +36,11 @@ class Server:
     """A server that takes messages.
 
     Args:
-        address: Like http://127.0.0.1:8080.
-        token: What requests bear.
+        address: Address of the server, like http://127.0.0.1:8080.
+        token: The server's token, if it needs one.
 
     Raises:
-        ConfigError: It is no address.
+        ConfigError: The address is not valid.
     """
 
     def __init__(self, address: str, token: str | None) -> None:
@@ -51,7 +51,7 @@ class Server:
         """Send a message to a room.
 
         Raises:
-            ConfigError: The server does not let us in, or it is no towhom at all.
+            ConfigError: The server does not let us in, has too many channels, or is not `towhom serve`.
         """
         path = f"/v1/channels/{quote(room, safe='')}/messages"
         try:

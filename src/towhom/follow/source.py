@@ -1,4 +1,4 @@
-"""What a stream is. Another one is a file beside this and a line in `SOURCES`, or comes with a plugin."""
+"""The interface of streams. To add one, write a file beside this and a line in `SOURCES`, or a plugin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from towhom.errors import ConfigError
 from towhom.plugins import load_class, registered
 
 SOURCES = {"nats": "towhom.follow.nats:Nats"}
-"""Scheme of an address -> where its source is; imported on first use."""
+"""Scheme of an address -> class of its source; imported on first use."""
 GROUP = "towhom.streams"
 """Entry points of other packages: `name = "module:Class"`, where the name is the scheme of addresses."""
 _LONGEST_KEY = 200
@@ -24,7 +24,7 @@ _SHARD = re.compile(r"(\d+)/(\d+)")
 
 @dataclass(frozen=True)
 class Shard:
-    """Some of all rooms: each room belongs to one of `count` shards.
+    """A share of all rooms: each room belongs to one of `count` shards.
 
     >>> shards = [Shard(number, 3) for number in range(3)]
     >>> sum(shard.has("#help") for shard in shards)
@@ -36,10 +36,10 @@ class Shard:
 
     @classmethod
     def of(cls, text: str) -> Shard:
-        """The shard that `1/4` names: the first of four.
+        """The shard that a text names: `1/4` is the first of four.
 
         Raises:
-            ConfigError: It names none.
+            ConfigError: The text names no shard.
         """
         match = _SHARD.fullmatch(text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
@@ -47,20 +47,20 @@ class Shard:
         return cls(int(match[1]) - 1, int(match[2]))
 
     def has(self, room: str) -> bool:
-        """Whether a room belongs to it; every process says the same."""
+        """Whether a room belongs to the shard; the same in every process."""
         digest = hashlib.sha256(room.encode("utf-8", "replace")).digest()
         return int.from_bytes(digest[:8]) % self.count == self.number
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a source is opened with.
+    """The options of a source.
 
     Args:
-        name: Who follows: another name begins at the beginning.
-        shard: Which rooms.
+        name: Name of the follower; a new name starts at the beginning of the stream.
+        shard: The rooms to follow.
         once: Whether to end when nothing is left.
-        credentials: A file that the stream's server wants to see.
+        credentials: A credentials file for the stream's server.
     """
 
     name: str = "towhom"
@@ -70,12 +70,12 @@ class Options:
 
 
 class Delivery(ABC):
-    """Something that a stream delivers, again and again until it is done with.
+    """A delivery from a stream, which is repeated until it is done or refused.
 
     Args:
-        place: Where it is in the stream, for people and for keys; the same when it is delivered again.
-        subject: What it is about; its last part names the room if nothing else does.
-        content: JSON.
+        place: Position in the stream, for people and for keys; the same when it is delivered again.
+        subject: Subject of the delivery; its last part names the room if nothing else does.
+        content: The content, as JSON.
     """
 
     def __init__(self, place: str, subject: str, content: bytes) -> None:
@@ -83,19 +83,19 @@ class Delivery(ABC):
 
     @abstractmethod
     async def done(self) -> None:
-        """It is kept: it need not be delivered again."""
+        """Report that it is saved and need not be delivered again."""
 
     @abstractmethod
     async def refused(self) -> None:
-        """Nobody can ever take it: it must not be delivered again."""
+        """Report that it can never be accepted and must not be delivered again."""
 
     @abstractmethod
     async def working(self) -> None:
-        """It takes a while: it should not be delivered again yet."""
+        """Report that it takes longer and should not be delivered again yet."""
 
 
 class Source(ABC):
-    """A stream: what was not done with is delivered first, in the order of the stream."""
+    """A stream. Unfinished deliveries come first, in the order of the stream."""
 
     @classmethod
     @abstractmethod
@@ -103,12 +103,12 @@ class Source(ABC):
         """The stream at an address.
 
         Raises:
-            ConfigError: The address names none.
+            ConfigError: The address does not name a stream.
         """
 
     @abstractmethod
     def batches(self) -> AsyncIterator[list[Delivery]]:
-        """What comes, in batches; the next one comes when all of the last is done with or refused.
+        """Deliveries, in batches; the next batch comes when all of the last is done or refused.
 
         Raises:
             TowhomError: The stream cannot be read.
@@ -116,7 +116,7 @@ class Source(ABC):
 
 
 def sources() -> dict[str, str]:
-    """Schemes of addresses, and the source of each as `module:Class`; other packages may add theirs."""
+    """Schemes of addresses with their sources as `module:Class`, including those of other packages."""
     return {**registered(GROUP), **SOURCES}
 
 
@@ -141,10 +141,10 @@ class Line:
     """A message, as `POST /v1/channels/{id}/messages` takes it.
 
     Args:
-        room: The channel's id.
-        message: What is sent.
-        key: The same for the same message, so that it is kept once.
-        place: A key for the place in the stream, if another message has taken the first.
+        room: Id of the channel.
+        message: The message.
+        key: Idempotency key, so that the message is kept only once.
+        place: Another key, made of the position in the stream, for use if another message has used `key`.
     """
 
     room: str
@@ -157,7 +157,7 @@ def lines_of(delivery: Delivery) -> list[Line]:
     """The messages of a delivery: one, or `{"message": ...}`, or `{"messages": [...]}`, with a `channel`.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: The content is none of these.
     """
     value = parse_json(delivery.content)
     if not isinstance(value, dict):
@@ -181,7 +181,7 @@ def lines_of(delivery: Delivery) -> list[Line]:
 
 
 def _key(message: dict[str, Any], place: str) -> str:
-    """By its own identifier, if it is a message: an edit has that of another, and may come again."""
+    """A key from the message's own id; an edit or deletion has another message's id, so it uses the place."""
     id = message.get("id")
     if message.get("kind", "message") in ("edit", "delete", "rename") or not isinstance(id, str | int):
         return place

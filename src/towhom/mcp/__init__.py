@@ -1,4 +1,4 @@
-"""A server of the Model Context Protocol: a language model asks about a log, or rooms of `towhom serve`.
+"""A Model Context Protocol server: lets a language model ask about a log, or rooms of `towhom serve`.
 
-It is for looking at chats. Whether a bot should speak is a question for `towhom.Gate`.
+It is for analysing chats. To decide whether a bot should speak, use `towhom.Gate`.
 """

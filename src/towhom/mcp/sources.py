@@ -1,4 +1,4 @@
-"""Where chats come from: a log, or a server that follows rooms. Rooms are lists of observations, as JSON."""
+"""Sources of chats: a log, or a server that follows rooms. Rooms are lists of observations, as JSON."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from towhom.readers import Report, read_messages
 from towhom.serve.answers import observation
 
 KEPT = 20_000
-"""The last messages of a room that can be asked about."""
+"""Maximum number of latest messages of a room that can be asked about."""
 _ONLY = "log"
-"""What the room of a log is called that has but one."""
+"""Name for the room of messages that do not name one."""
 _PAGE = 1000
 
 Record = dict[str, Any]
 
 
 class Source(Protocol):
-    """What has rooms."""
+    """A source of rooms."""
 
     def rooms(self) -> list[str]:
         """The names of the rooms."""
 
     def messages(self, room: str) -> list[Record]:
-        """The last messages of a room, each with whom it is for, what it answers, and its conversation.
+        """The last messages of a room, each with its addressees, what it answers, and its thread.
 
         Raises:
             TowhomError: There is no such room, or it cannot be read.
@@ -39,11 +39,11 @@ class Source(Protocol):
 
 
 class LogSource:
-    """A log of any format; read again when its file has changed.
+    """A log of any format; it is read again when its file has changed.
 
     Args:
         path: A file, a folder, or a zip archive.
-        format: Of the log; None to recognise it.
+        format: Format of the log; None to recognise it.
     """
 
     def __init__(self, path: str, format: str | None = None) -> None:
@@ -82,8 +82,8 @@ class ServerSource:
     """Rooms that `towhom serve` follows.
 
     Args:
-        url: Where it is.
-        token: Its token, if it has one.
+        url: Address of the server.
+        token: The server's token, if it needs one.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What can be asked about a room, as tools of the Model Context Protocol."""
+"""Tools of the Model Context Protocol that answer questions about rooms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from towhom.version import __version__
 from towhom.wire import message_from
 
 _MOST = 500
-"""Messages in one answer: a language model has to read them."""
+"""Maximum number of messages in one answer, because a language model has to read them."""
 _INSTRUCTIONS = (
     "Looks at group chats: who each message is for, which conversations there are, which questions are open, "
     "who helps whom. "
@@ -31,10 +31,10 @@ _INSTRUCTIONS = (
 
 
 def create_server(source: Source) -> MCPServer[Any]:
-    """The server, with its tools.
+    """Create the server, with its tools.
 
     Args:
-        source: What has the rooms.
+        source: The source of the rooms.
     """
     server: MCPServer[Any] = MCPServer(
         "towhom", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -98,7 +98,7 @@ def create_server(source: Source) -> MCPServer[Any]:
 
 
 def conversations(messages: Sequence[Record]) -> list[Record]:
-    """Messages by conversation, in the order of what was said last in each; the latest 500 are shown."""
+    """The latest 500 messages by conversation; conversations are in the order of their last messages."""
     by_thread: dict[int, list[Record]] = {}
     for message in messages[-_MOST:]:
         thread = message["thread"]
@@ -139,7 +139,7 @@ def _messages(source: Source, room: str | None) -> list[Record]:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """What goes wrong is told to who asks, in our words."""
+    """Turn errors into tool errors, with our messages."""
     try:
         yield
     except (TowhomError, OSError) as error:

@@ -59,7 +59,7 @@ def connect(
     state: str | Path | None = None,
     write: bool = False,
 ) -> Connector:
-    """Make a connector. It connects when its context is entered.
+    """Create a connector. It connects when its context is entered.
 
     Args:
         address: The server, account and rooms.

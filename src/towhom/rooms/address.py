@@ -1,4 +1,4 @@
-"""Where rooms are: `irc://nick@host/#one,#two` and the like."""
+"""Addresses of rooms, like `irc://nick@host/#one,#two`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Address:
 
     @property
     def server(self) -> str:
-        """The server alone, for people."""
+        """The server without account and rooms, for messages to people."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port is None else f":{self.port}")
 
@@ -93,7 +93,7 @@ class Address:
                 )
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """An option that is `yes` or `no`."""
+        """The value of a `yes` or `no` option."""
         value = self.options.get(name)
         if value not in (None, "yes", "no"):
             raise RoomError(f"{self.server}: the option {name} is yes or no")

@@ -1,4 +1,4 @@
-"""What every connector is: a chat server, followed as events, and spoken to if that is wanted."""
+"""The base class of connectors, which follow a chat server as events and can send messages to it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from towhom.rooms.address import Address
 from towhom.rooms.position import Position
 
 Event = Message | Presence
-"""What happens in a room. `channel` is the room's identifier."""
+"""An event in a room. `channel` is the room's identifier."""
 
 Advance = Callable[[dict[str, Any]], None]
-"""Changes a position, once the event that it came with has been dealt with."""
+"""Updates a position, once the event that it belongs to has been processed."""
 
 log = logging.getLogger("towhom.rooms")
 
 _WAITING = 100_000
-"""Events that may wait to be dealt with. A server that cannot be told to wait would cut us off otherwise."""
+"""Maximum events in the queue. A server that cannot be made to wait would disconnect us otherwise."""
 _SENT = 1000
-"""Keys of what was sent that are remembered."""
+"""Number of keys of sent messages that are remembered."""
 _UNSURE = 2.0
-"""Seconds to wait for what was sent before a crash to come back."""
+"""Seconds to wait for a message that may have been sent before a crash to come back as an event."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 120.0
-"""Seconds between attempts to connect again."""
+"""Minimum and maximum seconds between attempts to reconnect."""
 
 
 class Connector(ABC):
@@ -52,13 +52,13 @@ class Connector(ABC):
     """
 
     title: ClassVar[str]
-    """What the service is called."""
+    """Name of the service."""
     secret_names: ClassVar[tuple[str, ...]] = ()
-    """Secrets that it takes: `password`, `token`."""
+    """Names of the secrets that it takes: `password`, `token`."""
     knows_keys: ClassVar[bool] = False
     """Whether `say` itself finds out what was sent with a key before a crash."""
     talkative: ClassVar[tuple[str, ...]] = ()
-    """Loggers of its library that write down secrets; as long as it runs, they write `…` instead."""
+    """Loggers of its library that log secrets; while the connector is open, they log `…` instead."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class Connector(ABC):
         self.write = write
         self.me: str | None = None
         self.reached: dict[str, Any] = {}
-        """As `position`, with what still waits to be dealt with: where a lost connection goes on."""
+        """Like `position`, but including queued events: where a lost connection continues."""
         self._secrets = dict(secrets or {})
         self._position = Position(state)
         self._unsure: dict[str, list[str]] = {}
-        """By key, what the last run was about to send when it ended: room, text, and who it was."""
+        """Key -> room, text and own name of a message that the last run may or may not have sent."""
         self._said_since: dict[str, list[Message]] = {}
-        """By the key of something unsure, what we said after the message that it answers."""
+        """Key in `_unsure` -> our own messages since the message that has this key as its id."""
         self._events: deque[tuple[Event, Advance | None]] = deque()
         self._there = asyncio.Event()
         self._room_for_more = asyncio.Event()
@@ -90,7 +90,7 @@ class Connector(ABC):
         self._tasks: set[asyncio.Task[None]] = set()
         self._hiding = _Hiding(self._secrets.values())
 
-    # -- for those who use a connector
+    # -- for users of connectors
 
     async def __aenter__(self) -> Self:
         self._position.open()
@@ -115,10 +115,10 @@ class Connector(ABC):
         return self
 
     async def __anext__(self) -> Event:
-        """The next event; the one before counts as dealt with from now on.
+        """The next event; from now on, the previous event counts as processed.
 
         Raises:
-            RoomError: The connector cannot go on: an account was closed, say.
+            RoomError: The connector cannot continue, for example because the account was closed.
         """
         await self._heard()
         while not self._events:
@@ -135,15 +135,15 @@ class Connector(ABC):
     async def send(
         self, room: str, text: str, reply_to: str | None = None, *, key: str | None = None
     ) -> str | None:
-        """Send a message; returns the platform's identifier of the message, if it has one.
+        """Send a message; returns the platform's identifier for it, if it has one.
 
         Args:
             room: The room: the `channel` of events.
             text: The text.
             reply_to: The identifier of the message that this one answers.
             key: If the message is sent again with the same key, for example after a crash, it appears only
-                once. Give the identifier of the message that is answered: where the server does not know
-                keys, the messages that it sends again from after that message show whether it was sent.
+                once. Use the identifier of the message that is answered: on servers that do not support
+                keys, the messages that they deliver again after that one show whether it was sent.
 
         Raises:
             RoomError: The connector only listens, or the server refuses.
@@ -167,7 +167,7 @@ class Connector(ABC):
         return identifier
 
     async def close(self, *, heard: bool = True) -> None:
-        """Leave, and save the position.
+        """Disconnect, and save the position.
 
         Args:
             heard: Whether the last event has been processed.
@@ -176,7 +176,7 @@ class Connector(ABC):
             return
         try:
             if self._ready.done() and not self._ready.cancelled():
-                self._ready.exception()  # whoever waited for it knows
+                self._ready.exception()  # marks it as retrieved; whoever waited for it has got it
             if heard:
                 await self._heard()
             self._closed = True
@@ -192,14 +192,14 @@ class Connector(ABC):
                 logging.getLogger(name).removeFilter(self._hiding)
 
     def label(self, room: str) -> str:
-        """A name of a room that is unique among all servers."""
+        """A name for a room that is unique across all servers."""
         return room
 
-    # -- for those who write one
+    # -- for authors of connectors
 
     @abstractmethod
     async def start(self) -> None:
-        """Connect and join the rooms; from now on, events go to `put`.
+        """Connect and join the rooms; from now on, pass events to `put`.
 
         Raises:
             RoomError: This fails, for example because of a wrong password.
@@ -207,14 +207,14 @@ class Connector(ABC):
 
     @abstractmethod
     async def stop(self) -> None:
-        """Leave. Also called if `start` fails half-way."""
+        """Disconnect. Also called if `start` fails half-way."""
 
     @abstractmethod
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send; see `send`."""
+        """Send a message; see `send`."""
 
     def first_part(self, text: str) -> str:
-        """How a text that we say comes back as an event, or the first of several."""
+        """The text of the first event that comes back when this text is sent."""
         return text
 
     @property
@@ -223,7 +223,7 @@ class Connector(ABC):
         return self._position.value
 
     def begin(self, room: str, value: dict[str, Any]) -> None:
-        """Set the position of a room if it is not known."""
+        """Set the position of a room, unless it has one already."""
         for position in (self.position, self.reached):
             position.setdefault("rooms", {}).setdefault(room, deepcopy(value))
 
@@ -284,11 +284,11 @@ class Connector(ABC):
         return self._secrets.get(name)
 
     def hide(self, text: object) -> str:
-        """The text of an error, or its name if it has no text, without secrets that it may contain."""
+        """The text of an error, or its type if it has no text, without secrets."""
         return hide(str(text) or type(text).__name__, self._secrets.values())
 
     async def _say_with(self, key: str, room: str, text: str, reply_to: str | None) -> str | None:
-        """Send, having written down that it is about to be."""
+        """Send a message, after recording on disk that it is about to be sent."""
         sending: dict[str, list[str]] = self.position.setdefault("sending", {})
         if not self.knows_keys:
             sending[key] = [room, text, self.me or ""]
@@ -300,8 +300,8 @@ class Connector(ABC):
             raise
 
     async def _found(self, key: str) -> Message | None:
-        """What the last run sent with a key, though it had no time to write that down; None if it did not."""
-        if key not in self._said_since:  # nothing is unsure, or the server does not say it again
+        """The message that the last run sent with a key but could not record; None if it was not sent."""
+        if key not in self._said_since:  # nothing is unsure, or the server does not deliver it again
             return None
         room, text, _ = self._unsure[key]
         first = self.first_part(text).split()
@@ -315,7 +315,7 @@ class Connector(ABC):
             await asyncio.sleep(_UNSURE / 20)
 
     async def _heard(self) -> None:
-        """Write down that the last event has been dealt with."""
+        """Record that the last event has been processed."""
         advance, self._advance = self._advance, None
         if advance is not None:
             advance(self._position.value)
@@ -329,14 +329,14 @@ class Connector(ABC):
 
 
 class _Hiding(logging.Filter):
-    """Log lines of a library without secrets."""
+    """Removes secrets from the log lines of a library."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
         self._secrets = secrets
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change a line, and let it pass."""
+        """Remove secrets from a line; always lets it pass."""
         record.msg, record.args = hide(record.getMessage(), self._secrets), None
         return True
 
@@ -353,7 +353,7 @@ def hide(text: str, secrets: Iterable[str]) -> str:
 
 
 def pauses() -> Iterable[float]:
-    """Seconds to wait before each attempt to connect again: longer and longer, and not all at once."""
+    """Seconds to wait before each attempt to reconnect: increasing, with some randomness."""
     pause = _FIRST_PAUSE
     while True:
         yield pause * random.uniform(0.75, 1.25)
@@ -361,6 +361,6 @@ def pauses() -> Iterable[float]:
 
 
 async def ended_quietly(work: Any, seconds: float) -> None:
-    """Wait for a farewell, which may fail."""
+    """Wait for an operation at the end of a connection, ignoring errors and timeouts."""
     with suppress(Exception):
         await asyncio.wait_for(work, seconds)

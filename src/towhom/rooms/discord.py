@@ -1,4 +1,4 @@
-"""Discord: channels of servers in which a bot is, with discord.py."""
+"""Discord: channels of servers that a bot has joined, with discord.py."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import discord
 
 _PATIENCE = 60.0
-"""Seconds until the gateway has let us in."""
+"""Seconds that the gateway may take to let us in."""
 _MENTION = re.compile(r"<@!?([0-9]+)>")
 
 
 class Discord(Connector):
-    """Channels in which the bot is: `discord://` and, if only some are wanted, their numbers.
+    """Channels that the bot can read: `discord://` and, if only some are wanted, their numbers.
 
     Needs the bot's token (the secret `token`) and the privileged intents for message content and members.
-    With a state, what was missed in the channels of the address is fetched.
+    With a state file, missed messages in the channels of the address are fetched.
     """
 
     title = "Discord"
@@ -62,7 +62,7 @@ class Discord(Connector):
             await ended_quietly(self._client.close(), 5)
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send."""
+        """Send a message."""
         channel: Any = self._client.get_partial_messageable(int(room))
         reference = None
         if reply_to is not None:
@@ -77,7 +77,7 @@ class Discord(Connector):
         return str(message.id)
 
     async def _missed(self) -> None:
-        """What was said since the last run in the channels of the address."""
+        """Fetch the messages since the last run in the channels of the address."""
         known: dict[str, str] = self.position.get("rooms", {})
         for room in self.address.rooms:
             if room not in known:
@@ -91,7 +91,7 @@ class Discord(Connector):
                 log.warning("Discord: missed messages in %s cannot be fetched: %s", room, self.hide(error))
 
     def client(self) -> discord.Client:
-        """A client of the library whose events are ours."""
+        """A discord.py client whose events are passed on as ours."""
         module = require("discord", extra="discord", purpose="Discord")
         intents = module.Intents.default()
         intents.message_content = intents.members = True
@@ -117,7 +117,7 @@ class Discord(Connector):
         return client
 
     def message(self, message: discord.Message, kind: Kind = Kind.MESSAGE) -> Message | None:
-        """What a message of Discord is to us; None for what nobody says."""
+        """Convert a message of Discord; None for system messages and empty texts."""
         author, reference = message.author, message.reference
         names = {str(user.id): user.display_name for user in message.mentions}
         text = _MENTION.sub(lambda match: f"@{names.get(match[1], match[1])}", message.content)

@@ -1,4 +1,4 @@
-"""Rooms for `towhom serve`: events handed on over HTTP, each once."""
+"""Feeds rooms to `towhom serve`: events are sent over HTTP, each exactly once."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from towhom.errors import ConfigError, RoomError
 from towhom.rooms.base import Connector, Event, log, pauses
 
 _LONGEST_TEXT, _LONGEST_NAME = 4000, 200
-"""Characters that a server takes, unless it was told otherwise."""
+"""Characters that a server accepts by default."""
 _MOST_PEOPLE, _MOST_MENTIONS = 100, 100
 _SAID = (Kind.MESSAGE, Kind.ACTION, Kind.NOTICE)
 
 
 class Feed:
-    """Hands events to a server; while it is away, they wait.
+    """Sends events to a server; while it is away, they wait.
 
     Args:
-        server: Its address: `http://localhost:8080`.
-        token: What it wants requests to bear, if anything.
+        server: Address of the server, like `http://localhost:8080`.
+        token: The server's token, if it needs one.
     """
 
     def __init__(self, server: str, token: str | None = None) -> None:
@@ -38,7 +38,7 @@ class Feed:
         self._told: dict[str, list[JSON]] = {}
 
     async def take(self, connector: Connector, event: Event) -> None:
-        """Hand an event on; returns when the server has it.
+        """Send an event; returns when the server has it.
 
         Raises:
             RoomError: The server does not let us in.
@@ -51,26 +51,26 @@ class Feed:
                 people[event.speaker] = _person(event)
             return
         if event.kind is Kind.RENAME:
-            # In time, the server learns of the name from the message; the list has to be right after it.
+            # The server learns the new name from the message; the list has to be right afterwards.
             _rename(people, event)
-        elif event.speaker in people:  # who speaks is the last to be left out
+        elif event.speaker in people:  # recent speakers are the last to be left out
             people[event.speaker] = people.pop(event.speaker)
         await self._introduce(channel, people)
         path = f"/v1/channels/{quote(channel, safe='')}/messages"
         await self._sent("POST", path, {"message": _record(event)}, key=_key(event))
 
     async def _introduce(self, channel: str, people: Mapping[str, JSON]) -> None:
-        """Tell the server who is in a room, if that has changed."""
+        """Send the list of people in a room to the server, if it has changed."""
         present = sorted(list(people.values())[-_MOST_PEOPLE:], key=lambda person: str(person["id"]))
         if present != self._told.get(channel, []):
             await self._sent("PUT", f"/v1/channels/{quote(channel, safe='')}/people", {"people": present})
             self._told[channel] = present
 
     async def check(self) -> None:
-        """See whether the server is there and lets us in.
+        """Check that the server answers and lets us in.
 
         Raises:
-            RoomError: It is not, or does not.
+            RoomError: It does not.
         """
         try:
             reply = await asyncio.to_thread(self._client.ask, "GET", "/v1/channels?limit=1")
@@ -93,7 +93,7 @@ class Feed:
                 problem = in_words(error)
             else:
                 self._refuse(reply)
-                if reply.status < 300 or reply.code == "key-reused":  # it is there, told with another time
+                if reply.status < 300 or reply.code == "key-reused":  # saved already, with another time
                     return
                 problem = f"status {reply.status}, {reply.code}"
                 if reply.status < 500 and reply.status not in (408, 429):
@@ -110,12 +110,12 @@ class Feed:
 
 
 def _short(identifier: str) -> str:
-    """An identifier that is not too long, and is no other's."""
+    """An identifier, shortened if it is too long, but still unique."""
     return identifier if len(identifier) <= _LONGEST_NAME else f"{identifier[:160]}~{fingerprint(identifier)}"
 
 
 def _record(message: Message) -> JSON:
-    """A message, as the server takes it."""
+    """A message as the JSON that the server accepts."""
     record: JSON = {
         "speaker": _short(message.speaker),
         "text": message.text[:_LONGEST_TEXT],
@@ -138,7 +138,7 @@ def _record(message: Message) -> JSON:
 
 
 def _key(message: Message) -> str:
-    """What tells the server that it has a message already."""
+    """The idempotency key of a message, by which the server recognizes one that it already has."""
     if message.id is not None and message.kind in _SAID:
         return fingerprint(message.id)
     time = "" if message.time is None else message.time.isoformat()
@@ -158,7 +158,7 @@ def _person(presence: Presence) -> JSON:
 
 
 def _rename(people: dict[str, JSON], message: Message) -> None:
-    """Somebody is called differently; where names are identifiers, they have another one from now on."""
+    """Apply a rename to the people of a room; where names are identifiers, the identifier changes."""
     known = people.get(message.speaker)
     if known is None:
         return

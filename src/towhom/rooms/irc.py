@@ -1,7 +1,7 @@
-"""IRC: a client of our own over asyncio streams, with the parser of `irctokens`.
+"""IRC: our own client over asyncio streams, with the parser of `irctokens`.
 
-The asyncio clients on PyPI handle every line in a task of its own, so that order is not promised, or write
-passwords to debugging logs, or need a newer Python. A line is simple; what matters is what is done with it.
+The asyncio clients on PyPI handle every line in a task of its own, so that order is not guaranteed, or write
+passwords to debugging logs, or need a newer Python.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ _WANTED = frozenset(
         "userhost-in-names",
     ]
 )
-"""Capabilities that are asked for, where the server has them."""
+"""Capabilities that are requested if the server offers them."""
 _NOT_NEEDED = frozenset({"away-notify", "draft/event-playback"})
 _FORMATTING = re.compile(
     "\x03(?:[0-9]{1,2}(?:,[0-9]{1,2})?)?|\x04(?:[0-9A-Fa-f]{6})?|[\x02\x0f\x11\x16\x1d-\x1f]"
 )
 _FOLDED = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ[]\\~", "abcdefghijklmnopqrstuvwxyz{}|^")
 _REGISTRATION = 30.0
-"""Seconds until the server has taken us, and until a room has."""
+"""Seconds that registration may take, or joining a room."""
 _HANDSHAKE = 15.0
-"""Seconds until encryption has begun."""
+"""Seconds that the TLS handshake may take."""
 _QUIET, _ANSWER = 120.0, 60.0
-"""Seconds of silence until we ask whether the server is there, and until it has to answer."""
+"""Seconds of silence until the server is pinged, and seconds that it has to answer."""
 _HISTORY = 30.0
 """Seconds that a page of history may take."""
 _LONGEST_LINE = 400
-"""Bytes of a text in one line; the protocol's 512 are for all of it, with names that the server adds."""
+"""Bytes of text in one line; the protocol's 512 include the command and names that the server adds."""
 _BURST, _EVERY = 4, 1.0
-"""Lines that may be sent at once, and seconds for each after that: servers throw out who is faster."""
+"""Lines that may be sent at once, and seconds per line after that: servers disconnect faster clients."""
 _REMEMBERED = 50
-"""Identifiers of the last messages of a room, so that none is heard twice."""
+"""Number of recent message ids that are remembered for each room, so that no message comes twice."""
 _WRONG = {
     "464": "the password is wrong",
     "465": "we are banned there",
@@ -89,28 +89,28 @@ class _Room:
     people: dict[str, str] = field(default_factory=dict)
     """Folded nick -> nick."""
     listed: dict[str, str] = field(default_factory=dict)
-    """The same, of a list that is being sent."""
+    """The same for a list of names that is still arriving."""
     entered: asyncio.Event = field(default_factory=asyncio.Event)
     refused: str | None = None
     held: list[Callable[[], None]] | None = None
-    """What happens while history is on its way; None when it is there."""
+    """Events that wait until the requested history has arrived; None if none is requested."""
     page: int = 0
-    """Messages of the page of history that is on its way."""
+    """Number of messages received so far of the current page of history."""
     newest: str | None = None
 
 
 class IRC(Connector):
     """Rooms of an IRC server.
 
-    Speakers are nicks; a change of nick is a `RENAME`. An account that differs from its nick is an alias of
-    it. Where the server has them: times, identifiers, replies and accounts (IRCv3), and what was missed.
+    Speakers are nicks; a change of nick is a `RENAME`. An account name that differs from the nick is an
+    alias. If the server supports them (IRCv3): times, identifiers, replies, accounts, and missed messages.
     """
 
     title = "IRC"
     secret_names = ("password",)
 
     async def start(self) -> None:
-        """Connect, register, and enter the rooms."""
+        """Connect, register, and join the rooms."""
         self._tokens = require("irctokens", extra="irc", purpose="IRC")
         self.address.allow("history", "realname", "verify")
         if not self.address.host:
@@ -134,7 +134,7 @@ class IRC(Connector):
         await self._save()
 
     async def stop(self) -> None:
-        """Say goodbye."""
+        """Quit, and close the connection."""
         if getattr(self, "_writer", None) is not None:
             writer = self._writer
             assert writer is not None  # noqa: S101 - for the type checker
@@ -146,12 +146,12 @@ class IRC(Connector):
             self._writer = None
 
     def label(self, room: str) -> str:
-        """Rooms of the same name are on every server."""
+        """The room with its server, because room names are unique only within a server."""
         port = self.address.port
         return f"{room}@{self.address.host}" + ("" if port in (None, 6667, 6697) else f":{port}")
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send, one line each; where there are message tags, with what it answers."""
+        """Send each line as a message; names the answered message if the server supports message tags."""
         known = self._rooms.get(_fold(room))
         if known is None:
             raise RoomError(f"{self.address.server}: we are not in {room}")
@@ -162,7 +162,7 @@ class IRC(Connector):
         return identifier
 
     def first_part(self, text: str) -> str:
-        """The first line."""
+        """The first line of a text."""
         return next(iter(_lines(text)), "")
 
     async def _say_line(self, room: _Room, text: str, tags: dict[str, str] | None) -> str | None:
@@ -181,7 +181,7 @@ class IRC(Connector):
                 await self._writer.drain()
             except OSError as error:
                 raise RoomError(f"{self.address.server}: the connection was lost ({error})") from error
-            if echo is None:  # nobody tells us what we say
+            if echo is None:  # the server does not send our own messages back
                 reply = None if tags is None else tags["+draft/reply"]
                 own = _said(self.me or "", text, room.name, datetime.now(UTC), None, reply)
                 if own is not None:
@@ -206,7 +206,7 @@ class IRC(Connector):
     # -- the connection
 
     def _reset(self) -> None:
-        """What a new connection begins with."""
+        """Reset the state to that of a new connection."""
         self._caps: set[str] = set()
         self._offered: dict[str, str] = {}
         self._features: dict[str, str] = {}
@@ -220,7 +220,7 @@ class IRC(Connector):
             room.listed, room.held, room.refused = {}, None, None
 
     async def _run(self) -> None:
-        """Stay connected."""
+        """Connect, and reconnect whenever the connection ends."""
         waits = iter(pauses())
         while True:
             began = asyncio.get_running_loop().time()
@@ -262,7 +262,7 @@ class IRC(Connector):
             self._writer = None
 
     async def _connected(self) -> None:
-        """One connection, from its beginning to its end."""
+        """Run one connection until it ends."""
         secure = self.address.scheme == "ircs"
         context = None
         if secure:
@@ -285,7 +285,7 @@ class IRC(Connector):
         if password := self.secret("password"):
             self._send(
                 "PASS", password
-            )  # some servers take it before all else only; others let accounts in by it
+            )  # some servers accept it only as the first command; some use it for account login
         self._send("CAP", "LS", "302")
         self._send("NICK", self._nick)
         self._send("USER", "towhom", "0", "*", self.address.options.get("realname", "towhom"))
@@ -399,7 +399,7 @@ class IRC(Connector):
     _on_902 = _on_904 = _on_905 = _no_sasl
 
     def _on_433(self, line: Line) -> None:
-        """The nick is in use; perhaps by our last connection, which the server has not missed yet."""
+        """The nick is in use, perhaps by our last connection, which the server does not know is lost."""
         if not self._registered:
             if len(self._nick) > len(self._wanted_nick) + 5:
                 raise RoomError(f"{self.address.server}: the nick {self._wanted_nick} is in use")
@@ -416,7 +416,7 @@ class IRC(Connector):
             self._features[name.upper()] = value
 
     def _on_376(self, line: Line) -> None:
-        """The end of the greeting: time to enter."""
+        """The greeting has ended: join the rooms."""
         if letter := self._features.get("BOT"):
             self._send("MODE", self._nick, f"+{letter}")
         for room in self._rooms.values():
@@ -424,10 +424,10 @@ class IRC(Connector):
 
     _on_422 = _on_376
 
-    # -- who is there
+    # -- people
 
     def _room(self, name: str) -> _Room | None:
-        """A room that we follow; a message may be for its operators only (`@#room`)."""
+        """A room that we follow, by name; messages to its operators only have a prefix (`@#room`)."""
         return self._rooms.get(_fold(name)) or self._rooms.get(_fold(name.lstrip("@+%~&!")))
 
     def _refused(self, line: Line) -> None:
@@ -467,7 +467,7 @@ class IRC(Connector):
                 room.listed[_fold(nick)] = nick
 
     def _on_366(self, line: Line) -> None:
-        """The end of the list of names: we are in the room."""
+        """The list of names has ended: we are in the room."""
         room = self._room(line.params[1])
         if room is None or room.entered.is_set():
             return
@@ -520,7 +520,7 @@ class IRC(Connector):
         if _fold(freed) == _fold(self._wanted_nick) != _fold(self._nick):
             self._send("NICK", self._wanted_nick)
 
-    # -- what is said
+    # -- messages
 
     def _on_privmsg(self, line: Line) -> None:
         self._message(line, Kind.MESSAGE)
@@ -562,7 +562,7 @@ class IRC(Connector):
             self._happens(room, event, _reached(room.name, time, None))
 
     def _happens(self, room: _Room, event: Any, advance: Advance | None = None, *, now: bool = False) -> None:
-        """Pass an event on, after what was missed before it."""
+        """Pass an event on, after the missed messages before it."""
         if event is None:
             return
         if room.held is not None and not now:
@@ -570,18 +570,18 @@ class IRC(Connector):
         else:
             self.put(event, advance)
 
-    # -- what was missed
+    # -- missed messages
 
     def _is_new(self, room: _Room, tags: dict[str, str]) -> bool:
-        """Whether a message of history has not been heard; without a position, all of it was before us."""
+        """Whether a message of history is new; without a position, all history is from before our time."""
         known = self.reached.get("rooms", {}).get(room.name)
         if known is None or tags.get("msgid") in known["ids"]:
             return False
-        # Some servers keep whole seconds only; what was heard of the last one is known by its identifier.
+        # Some servers store only whole seconds; messages within the last second are recognized by their ids.
         return "time" not in tags or tags["time"][:19] >= str(known["time"])[:19]
 
     def _catch_up(self, room: _Room) -> None:
-        """Ask for what was said since we were here, where the server keeps it."""
+        """Request the messages since our last visit, if the server keeps history."""
         self.begin(room.name, {"time": _stamp(datetime.now(UTC)), "ids": []})
         known = self.reached["rooms"][room.name]
         if not self._history_wanted or "draft/chathistory" not in self._caps:
@@ -633,7 +633,7 @@ class IRC(Connector):
 
 
 def _fold(name: str) -> str:
-    """A name as servers compare them."""
+    """A name in the form in which servers compare names."""
     return name.translate(_FOLDED)
 
 
@@ -647,12 +647,12 @@ def _time(line: Line) -> datetime:
 
 
 def _stamp(time: datetime) -> str:
-    """A time as IRC writes it."""
+    """A time in the format of IRC."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03}Z"
 
 
 def _reached(room: str, time: datetime, identifier: str | None) -> Advance:
-    """Everything up to a message has been heard."""
+    """An `Advance` which records that everything up to a message has been processed."""
 
     def advance(position: dict[str, Any]) -> None:
         known = position.setdefault("rooms", {}).setdefault(room, {"time": "", "ids": []})
@@ -672,7 +672,7 @@ def _said(
     reply_to: str | None,
     kind: Kind = Kind.MESSAGE,
 ) -> Message | None:
-    """A message without its colours; `/me` is an action, and other requests of clients are none."""
+    """A message without formatting codes; `/me` is an action. None for other CTCP requests and no text."""
     if text.startswith("\x01"):
         word, _, rest = text.strip("\x01").partition(" ")
         if word.upper() != "ACTION":
@@ -685,7 +685,7 @@ def _said(
 
 
 def _lines(text: str) -> list[str]:
-    r"""A text as lines that are short enough, cut between characters, at a space if there is one.
+    r"""Split a text into lines that are short enough, at spaces if possible, never within a character.
 
     >>> _lines("one\n\ntwo")
     ['one', 'two']

@@ -26,9 +26,9 @@ _SAID = {"m.text": Kind.MESSAGE, "m.emote": Kind.ACTION, "m.notice": Kind.NOTICE
 _LONG_POLL = 30_000
 """Milliseconds that the server waits for something to happen."""
 _PAGE = 100
-"""Events that are asked for at once."""
+"""Events that are requested at a time."""
 _ATTEMPTS = 6
-"""How often a message is sent, until the server is taken to be away."""
+"""Attempts to send a message before giving up."""
 _FATAL = ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_FORBIDDEN")
 
 Pair = tuple[Event, Advance | None]
@@ -38,8 +38,8 @@ class Matrix(Connector):
     """Rooms of a Matrix homeserver.
 
     Speakers are Matrix identifiers, with their display names as `name`. Replies and threads are `reply_to`,
-    edits and redactions are changes of a message; reactions are left out. What is sent again with the same
-    key is told by the server to be the same, also after a crash. Encrypted rooms need the extra `matrix-e2e`.
+    edits and redactions are changes of a message; reactions are left out. The server recognizes a message
+    that is sent again with the same key, even after a crash. Encrypted rooms need the extra `matrix-e2e`.
     """
 
     title = "Matrix"
@@ -47,7 +47,7 @@ class Matrix(Connector):
     knows_keys = True
 
     async def start(self) -> None:
-        """Log in, enter the rooms, and begin where the last run was."""
+        """Log in, join the rooms, and continue where the last run ended."""
         self._nio = require("nio", extra="matrix", purpose="Matrix")
         self.address.allow("tls", "invites")
         if not self.address.host:
@@ -71,7 +71,7 @@ class Matrix(Connector):
             self.position["token"] = first.next_batch
             self.position["heard"] = []
             await self._save()
-            for room, info in first.rooms.join.items():  # what was said before is not for us
+            for room, info in first.rooms.join.items():  # skip what was said before the first run
                 self._note(room, info)
         for pair in self._people():
             self.put(*pair)
@@ -82,16 +82,16 @@ class Matrix(Connector):
         client = getattr(self, "_client", None)
         if client is not None:
             await ended_quietly(client.close(), 5)
-            with suppress(Exception):  # the store has a database open, if there is one
+            with suppress(Exception):  # the encryption store, if there is one, has an open database
                 if client.store is not None:
                     client.store.database.close()
 
     def label(self, room: str) -> str:
-        """The alias, where there is one."""
+        """The room's alias if it has one, else its identifier."""
         return self._labels.get(room, room)
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send; attempts that may have arrived are repeated with the same transaction."""
+        """Send a message; attempts that may have arrived are repeated with the same transaction."""
         client = self._client
         if client is None:
             raise RoomError(f"{self.address.server}: not connected")
@@ -135,7 +135,7 @@ class Matrix(Connector):
     # -- the connection
 
     async def _homeserver(self) -> str:
-        """Where the homeserver of a domain is."""
+        """The URL of the homeserver of the address's domain."""
         secure = self.address.flag("tls", default=True)
         host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
         port = "" if self.address.port is None else f":{self.address.port}"
@@ -200,7 +200,7 @@ class Matrix(Connector):
         self.me = client.user_id
 
     async def _entered(self, client: AsyncClient) -> set[str] | None:
-        """Enter the rooms of the address; None if it is all in which the account is."""
+        """Join the rooms of the address; returns their ids, or None for all rooms of the account."""
         if not self.address.rooms:
             return None
         followed = set()
@@ -214,11 +214,11 @@ class Matrix(Connector):
         return followed
 
     async def _synced(self, client: AsyncClient, *, timeout: int, full_state: bool = False) -> SyncResponse:
-        """What is new since the last time.
+        """Request the events since the last sync.
 
         Raises:
-            RoomError: The server does not let us in any more.
-            OSError: It is not there at the moment.
+            RoomError: The server no longer lets us in.
+            OSError: The server has a temporary problem.
         """
         since = client.next_batch or self.position.get("token") or None
         rooms: dict[str, Any] = {
@@ -245,7 +245,7 @@ class Matrix(Connector):
         raise OSError(f"the server has a problem: {self.hide(response.message)}")
 
     async def _keep_keys(self, client: AsyncClient) -> None:
-        """What encryption needs: our keys at the server, those of others here."""
+        """Exchange the keys that encryption needs: upload ours, and fetch those of other people."""
         if client.should_upload_keys:
             await client.keys_upload()
         if client.should_query_keys:
@@ -273,7 +273,7 @@ class Matrix(Connector):
             waits = iter(pauses())
 
     async def _take(self, client: AsyncClient, response: SyncResponse, since: str, heard: set[str]) -> None:
-        """Pass on what a response has, in the order in which it happened."""
+        """Pass on the events of a sync response, in the order in which they happened."""
         pairs: list[Pair] = []
         for room in response.rooms.invite:
             if self.address.flag("invites", default=False) or (self._followed and room in self._followed):
@@ -298,7 +298,7 @@ class Matrix(Connector):
         )
 
     async def _missed(self, client: AsyncClient, room: str, start: str, since: str) -> list[Any]:
-        """What was said between two moments, the oldest first."""
+        """The events between two tokens, the oldest first."""
         pages: list[list[Any]] = []
         while True:
             response = await client.room_messages(
@@ -317,10 +317,10 @@ class Matrix(Connector):
             start = response.end
         return [event for page in reversed(pages) for event in page]
 
-    # -- who is there
+    # -- people
 
     def _note(self, room: str, info: RoomInfo) -> None:
-        """Take the state of a room without telling anybody."""
+        """Apply the state of a room without passing events on."""
         self._changes(room, info)
         for event in info.timeline.events:
             if "state_key" in event.source:
@@ -332,7 +332,7 @@ class Matrix(Connector):
                 yield Presence(person, room, name=_shown(person, name)), None
 
     def _changes(self, room: str, info: RoomInfo) -> list[Pair]:
-        """What the state of a room says that is new."""
+        """The events that result from the state of a room."""
         return [(event, None) for each in info.state for event, _ in self._event(room, each)]
 
     def _member(self, room: str, source: dict[str, Any], time: datetime, advance: Advance) -> Iterator[Pair]:
@@ -359,7 +359,7 @@ class Matrix(Connector):
             )  # fmt: skip
 
     def _out_of(self, room: str) -> list[Pair]:
-        """We were sent out of a room, or have left it."""
+        """The event for a room that we have left, or were removed from."""
         if self._names.pop(room, None) is None:
             return []
         log.warning("%s: we are no longer in %s", self.address.server, self.label(room))
@@ -369,10 +369,10 @@ class Matrix(Connector):
                 self.fail(RoomError(f"{self.address.server}: we were sent out of all rooms"))
         return [(Presence(self.me or "", room, here=False), None)]
 
-    # -- what is said
+    # -- messages
 
     def _event(self, room: str, event: Any) -> list[Pair]:
-        """What an event of a room is to us."""
+        """Convert an event of a room; an empty list if it is not relevant."""
         source: dict[str, Any] = event.source
         kind, content = source.get("type"), source.get("content")
         if not isinstance(content, dict) or not isinstance(source.get("sender"), str):
@@ -403,7 +403,7 @@ class Matrix(Connector):
     def _message(
         self, room: str, source: dict[str, Any], content: dict[str, Any], time: datetime
     ) -> Message | None:
-        """A message, or another text of one."""
+        """A message or an edit; None if it has no text."""
         speaker, identifier = source["sender"], str(source.get("event_id", ""))
         relation = content.get("m.relates_to")
         relation = relation if isinstance(relation, dict) else {}
@@ -424,7 +424,7 @@ class Matrix(Connector):
         mentions = tuple(dict.fromkeys(mentioned_people(content)))
         if reply_to is not None:
             text = without_quote(text) or text
-            # A reply marks its author as mentioned, which the reply says already.
+            # A reply marks the author of the original as mentioned, which is redundant.
             mentions = tuple(each for each in mentions if each != self._authors.get(reply_to))
         return Message(
             speaker, text, time=time, id=identifier, reply_to=reply_to, kind=kind, channel=room,
@@ -450,19 +450,19 @@ class Matrix(Connector):
 
 
 def _shown(person: str, name: str | None) -> str:
-    """What people see: the display name, else the first part of the identifier."""
+    """The name that people see: the display name, else the first part of the identifier."""
     return name or person.removeprefix("@").partition(":")[0] or person
 
 
 def _moment(stamp: int) -> datetime:
-    """A time of the Matrix server; anybody's server may say any number."""
+    """A time from a Matrix server; invalid numbers, which any server may send, become 1970."""
     with suppress(ValueError, OverflowError, OSError):
         return datetime.fromtimestamp(stamp / 1000, UTC)
     return datetime.fromtimestamp(0, UTC)
 
 
 def _heard(identifier: str) -> Advance:
-    """An event has been dealt with, and those after it have not."""
+    """An `Advance` which records that an event has been processed, but not the events after it."""
 
     def advance(position: dict[str, Any]) -> None:
         position["heard"] = [*position.get("heard", ()), identifier]
@@ -471,7 +471,7 @@ def _heard(identifier: str) -> Advance:
 
 
 def _reached(token: str) -> Advance:
-    """Everything up to a token of the server has been dealt with."""
+    """An `Advance` which records that everything up to a token of the server has been processed."""
 
     def advance(position: dict[str, Any]) -> None:
         position["token"], position["heard"] = token, []
@@ -480,7 +480,7 @@ def _reached(token: str) -> Advance:
 
 
 def _away() -> tuple[type[Exception], ...]:
-    """What is raised where the server does not answer, or ends in the middle of it."""
+    """The exceptions that are raised if the server does not answer, or breaks off."""
     from aiohttp import ClientError
 
     return OSError, TimeoutError, ClientError

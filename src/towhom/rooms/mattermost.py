@@ -17,17 +17,17 @@ _SAID = ("posted", "post_edited", "post_deleted")
 
 
 class Mattermost(Connector):
-    """Channels in which the account is: `mattermost://host`, and their identifiers if only some are wanted.
+    """Channels of the account: `mattermost://host`, and their identifiers if only some are wanted.
 
-    Needs an access token (the secret `token`). An answer goes into the thread of the message that it answers.
-    What was missed is not fetched.
+    Needs an access token (the secret `token`). A reply goes into the thread of the message that it answers.
+    Missed messages are not fetched.
     """
 
     title = "Mattermost"
     secret_names = ("token",)
 
     async def start(self) -> None:
-        """Log in, and listen."""
+        """Log in, and begin to listen."""
         driver = require("mattermostautodriver", extra="mattermost", purpose="Mattermost")
         self.address.allow("tls")
         token = self.secret("token")
@@ -50,7 +50,7 @@ class Mattermost(Connector):
         try:
             await self._driver.login()
             self.me = (await self._driver.users.get_user("me"))["id"]
-        except Exception as error:  # the package raises what it likes
+        except Exception as error:  # the package may raise anything
             raise RoomError(f"{self.address.server}: cannot connect: {self.hide(error)}") from None
         self.spawn(self._driver.init_websocket(self._received))
 
@@ -63,10 +63,10 @@ class Mattermost(Connector):
             await asyncio.sleep(0)
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send; an answer to a message goes into its thread."""
+        """Send a message; a reply goes into the thread of the message that it answers."""
         try:
             post = await self._driver.posts.create_post(channel_id=room, message=text, root_id=reply_to or "")
-        except Exception as error:  # the package raises what it likes
+        except Exception as error:  # the package may raise anything
             raise RoomError(f"{self.address.server}: cannot speak in {room}: {self.hide(error)}") from None
         return str(post["id"])
 
@@ -80,7 +80,7 @@ class Mattermost(Connector):
                 self.put(each)
 
     def events(self, event: Mapping[str, Any]) -> list[Event]:
-        """What an event of Mattermost's websocket is to us."""
+        """Convert an event of Mattermost's websocket."""
         kind, data = event.get("event"), event.get("data") or {}
         place = event.get("broadcast") or {}
         if kind in ("user_added", "user_removed"):

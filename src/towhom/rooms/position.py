@@ -1,4 +1,4 @@
-"""How far a room has been read, on disk: what makes a restart miss nothing and hear nothing twice."""
+"""The saved position in rooms, which lets a restart miss no event and get none twice."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ FORMAT, VERSION = "towhom-position", 1
 
 
 class Position:
-    """What a connector has to know to go on where it was, as JSON can hold it.
+    """The data that a connector needs to continue where it was, JSON-compatible.
 
     Args:
-        path: The file; None keeps it in memory alone. It is the user's alone, and one connector's at a time.
+        path: The file, which only its owner may read and one connector may use at a time; None to keep the
+            position only in memory.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -28,10 +29,10 @@ class Position:
         self._lock: int | None = None
 
     def open(self) -> None:
-        """Read what is there.
+        """Lock the file, and read it if it exists.
 
         Raises:
-            RoomError: It is not what `save` writes, or another process uses it.
+            RoomError: The file was not written by `save`, or another process uses it.
         """
         if self.path is None:
             return
@@ -56,17 +57,17 @@ class Position:
             ) from error
 
     def content(self) -> str:
-        """What is to be written, of this moment."""
+        """The current content for the file."""
         return json.dumps({"format": FORMAT, "version": VERSION, "position": self.value})
 
     def save(self, content: str) -> None:
-        """Write it down; may run in a thread of its own."""
+        """Write the content to the file; may run in another thread."""
         if self.path is not None:
             with atomic_file(self.path, "w", private=True) as file:
                 file.write(content)
 
     def close(self) -> None:
-        """Let others use it."""
+        """Unlock the file."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

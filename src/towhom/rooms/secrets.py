@@ -1,4 +1,4 @@
-"""Passwords and tokens: from the environment or a file, never from the command line."""
+"""Passwords and tokens, from the environment or files, never from the command line."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def variable(scheme: str, name: str) -> str:
 def secrets_for(
     scheme: str, names: Iterable[str], environment: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The secrets of a connector, as far as there are any.
+    """Those secrets of a connector that are set.
 
     Args:
-        scheme: Of its address; `ircs` has those of `irc`.
-        names: Of the secrets that it takes.
-        environment: Instead of the process's.
+        scheme: Scheme of the address; `ircs` has the secrets of `irc`.
+        names: Names of the secrets that the connector takes.
+        environment: The environment variables; None for those of the process.
 
     Raises:
         RoomError: A file that is named cannot be read.
@@ -48,7 +48,7 @@ def read_secret(path: Path) -> str:
     """The first line of a file.
 
     Raises:
-        RoomError: There is none. The sentence names the file, not what is in it.
+        RoomError: There is none. The message names the file, but does not quote it.
     """
     try:
         lines = path.read_text("utf-8").splitlines()

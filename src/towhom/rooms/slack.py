@@ -16,16 +16,16 @@ _EVENTS = ("message", "member_joined_channel", "member_left_channel")
 
 
 class Slack(Connector):
-    """Channels in which the app is: `slack://` and, if only some are wanted, their identifiers.
+    """Channels that the app has joined: `slack://` and, if only some are wanted, their identifiers.
 
-    Needs a bot token (`xoxb-…`, the secret `token`) and an app token (`xapp-…`, the secret `app-token`). An
-    answer goes into the thread of the message that it answers. What was missed is not fetched.
+    Needs a bot token (`xoxb-…`, the secret `token`) and an app token (`xapp-…`, the secret `app-token`). A
+    reply goes into the thread of the message that it answers. Missed messages are not fetched.
     """
 
     title = "Slack"
     secret_names = ("token", "app-token")
     api: str | None = None
-    """Another address of Slack's interface, for tests."""
+    """Another address of Slack's API, for tests."""
 
     async def start(self) -> None:
         """Connect."""
@@ -60,7 +60,7 @@ class Slack(Connector):
             await ended_quietly(self._handler.close_async(), 5)
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send; an answer to a message goes into its thread."""
+        """Send a message; a reply goes into the thread of the message that it answers."""
         try:
             answer = await self._client.chat_postMessage(channel=room, text=text, thread_ts=reply_to)
         except (self._error, OSError) as error:
@@ -82,7 +82,7 @@ class Slack(Connector):
         return profile.get("display_name") or profile.get("real_name") or None
 
     def events(self, event: Mapping[str, Any]) -> list[Event]:
-        """What an event of Slack is to us.
+        """Convert an event of Slack.
 
         >>> from towhom.rooms import Address
         >>> joined = {"type": "member_joined_channel", "user": "U1", "channel": "C1"}

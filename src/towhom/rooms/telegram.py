@@ -1,4 +1,4 @@
-"""Telegram: groups in which a bot is, with python-telegram-bot."""
+"""Telegram: groups that a bot has joined, with python-telegram-bot."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _UPDATES = ["message", "edited_message", "channel_post", "edited_channel_post", 
 
 
 class Telegram(Connector):
-    """Groups in which the bot is: `telegram://` and, if only some are wanted, their numbers.
+    """Groups that the bot has joined: `telegram://` and, if only some are wanted, their numbers.
 
-    Needs the bot's token (the secret `token`); to hear all that is said in a group, a bot's privacy mode has
-    to be off. Telegram keeps what was missed for a day, and does not tell of messages that are deleted.
+    Needs the bot's token (the secret `token`). To receive every message of a group, the bot's privacy mode
+    has to be off. Telegram keeps missed messages for a day, and does not report deletions.
     """
 
     title = "Telegram"
@@ -32,12 +32,12 @@ class Telegram(Connector):
         "telegram.Bot",
         "telegram.ext.ExtBot",
         "httpx",
-    )  # addresses of requests have the token in them
+    )  # URLs of requests contain the token
     api: str | None = None
-    """Another address of the Bot API: for tests, or for a server of one's own."""
+    """Another address of the Bot API, for tests or for a self-hosted server."""
 
     async def start(self) -> None:
-        """See who we are, and begin where the last run was."""
+        """Look up the bot's account, and continue where the last run ended."""
         self._telegram = require("telegram", extra="telegram", purpose="Telegram")
         self.address.allow()
         token = self.secret("token")
@@ -48,7 +48,7 @@ class Telegram(Connector):
         try:
             await self._bot.initialize()
             self.me = str(self._bot.id)
-            if "update" not in self.position:  # what was said before is not for us
+            if "update" not in self.position:  # skip what was said before the first run
                 waiting = await self._bot.get_updates(offset=-1, timeout=0)
                 self.position["update"] = waiting[-1].update_id if waiting else 0
                 await self._save()
@@ -62,13 +62,13 @@ class Telegram(Connector):
             await ended_quietly(self._bot.shutdown(), 5)
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send."""
+        """Send a message."""
         reply = None if reply_to is None else self._telegram.ReplyParameters(int(reply_to))
         try:
             message = await self._bot.send_message(room, text, reply_parameters=reply)
         except self._telegram.error.TelegramError as error:
             raise RoomError(f"Telegram: cannot speak in {room}: {self.hide(error)}") from None
-        # Telegram tells a bot nothing of what it says itself.
+        # Telegram does not send a bot its own messages.
         for event in self.events(self._telegram.Update(0, message=message)):
             self.put(event)
         return str(message.message_id)
@@ -93,7 +93,7 @@ class Telegram(Connector):
                 await self.put_all((event, _reached(update.update_id)) for event in self.events(update))
 
     def events(self, update: Update) -> list[Event]:
-        """What an update of Telegram is to us."""
+        """Convert an update of Telegram."""
         chat = update.effective_chat
         if chat is None or (self.address.rooms and str(chat.id) not in self.address.rooms):
             return []

@@ -1,4 +1,4 @@
-"""XMPP: rooms for many (XEP-0045) of any server, with slixmpp."""
+"""XMPP: multi-user chat rooms (XEP-0045) of any server, with slixmpp."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from slixmpp import ClientXMPP
 
 _PATIENCE = 30.0
-"""Seconds until the server has let us in, and until a room has."""
+"""Seconds that logging in may take, or entering a room."""
 _PAGE = 100
-"""Messages of an archive that are asked for at once."""
+"""Messages of an archive that are requested at a time."""
 _REMEMBERED = 50
-"""Identifiers of the last messages of a room, so that none is heard twice."""
+"""Number of recent message ids that are remembered for each room, so that no message comes twice."""
 _ARCHIVE = "urn:xmpp:mam:2"
 _STANZA_ID, _ORIGIN_ID = "{urn:xmpp:sid:0}stanza-id", "{urn:xmpp:sid:0}origin-id"
 _RETRACT = ("{urn:xmpp:message-retract:1}retract", "{urn:xmpp:fasten:0}apply-to")
 _ENCRYPTED = ("{eu.siacs.conversations.axolotl}encrypted", "{urn:xmpp:omemo:2}encrypted")
 _REACTIONS = "{urn:xmpp:reactions:0}reactions"
 _RENAMED = 303
-"""Status of somebody who leaves only to come back under another nick."""
+"""Status code of somebody who changes their nick."""
 _MADE = 201
-"""Status of a room that was made by entering it."""
+"""Status code of a room that was created by entering it."""
 _SENT_OUT = (301, 307, 321, 322, 332)
 _REFUSALS = {
     "not-authorized": "it has a password",
@@ -67,14 +67,14 @@ class _Room:
     nick: str
     people: set[str] = field(default_factory=set)
     before: set[str] = field(default_factory=set)
-    """Who was there when the connection was lost."""
+    """Nicks of the people who were in the room when the connection was lost."""
     entered: asyncio.Event = field(default_factory=asyncio.Event)
     refused: asyncio.Future[str] | None = None
     archive: bool = False
     before_us: set[str] | None = None
-    """Identifiers of what was said before we first came, while we enter."""
+    """While we enter a room for the first time, ids of the messages from before; None otherwise."""
     held: list[Callable[[], None]] | None = None
-    """What happens while what was missed is on its way; None when it is there."""
+    """Events that wait until missed messages have arrived; None if none are expected."""
 
 
 class XMPP(Connector):
@@ -82,7 +82,7 @@ class XMPP(Connector):
 
     Speakers are nicks in the room; a change of nick is a `RENAME`. Corrections (XEP-0308) and retractions
     (XEP-0424) change a message, replies (XEP-0461) are `reply_to`, identifiers are those of the room
-    (XEP-0359). What was missed comes from the room's archive (XEP-0313) or its history.
+    (XEP-0359). Missed messages come from the room's archive (XEP-0313) or its history.
     """
 
     title = "XMPP"
@@ -110,7 +110,7 @@ class XMPP(Connector):
             raise RoomError(
                 f"{self.address.server}: no password; set TOWHOM_XMPP_PASSWORD or use --password-file"
             )
-        # Its debugging log has every stanza, and so what a password is sent as.
+        # slixmpp's debugging log has every stanza, including the one with the password.
         stanzas = logging.getLogger("slixmpp.xmlstream.xmlstream")
         stanzas.setLevel(max(stanzas.getEffectiveLevel(), logging.INFO))
         nick = self.address.options.get("nick") or self.address.user
@@ -125,7 +125,7 @@ class XMPP(Connector):
         await self._ready
 
     async def stop(self) -> None:
-        """Say goodbye."""
+        """Disconnect."""
         client = getattr(self, "_client", None)
         if client is not None:
             self._client = None
@@ -135,13 +135,13 @@ class XMPP(Connector):
                 client._run_out_filters.cancel()
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send, and wait until the room says it to all; returns the room's identifier of it."""
+        """Send a message, and wait until the room delivers it; returns the room's identifier for it."""
         known = self._rooms.get(room.lower())
         if known is None:
             raise RoomError(f"{self.address.server}: we are not in {room}")
         name = fingerprint(room, key) if key is not None else uuid.uuid4().hex
         if key is not None and (sent := self._identifiers.get((known.name, known.nick, name))) is not None:
-            return sent  # before a crash; the archive has it
+            return sent  # it was sent before a crash, and the archive has it
         try:
             await asyncio.wait_for(known.entered.wait(), _PATIENCE)
         except TimeoutError:
@@ -167,7 +167,7 @@ class XMPP(Connector):
     # -- the connection
 
     async def _run(self) -> None:
-        """Stay connected."""
+        """Connect, and reconnect whenever the connection ends."""
         waits = iter(pauses())
         while True:
             client = self._made()
@@ -212,13 +212,13 @@ class XMPP(Connector):
             client.ssl_context.verify_mode = ssl.CERT_NONE
         for plugin in _PLUGINS:
             client.register_plugin(plugin)
-        # Whoever enters a room would be asked what their client can do, which we do not need to know.
+        # Otherwise the library queries the capabilities of every client in a room, which are not needed.
         caps = client.plugin["xep_0115"]
         client.del_event_handler("entity_caps", caps._process_caps)
         return client
 
     async def _connected(self, client: ClientXMPP) -> str:
-        """One connection, from its beginning to its end; returns why it ended."""
+        """Run one connection until it ends; returns why it ended."""
         loop = asyncio.get_running_loop()
         began: asyncio.Future[str] = loop.create_future()
         over: asyncio.Future[str] = loop.create_future()
@@ -278,7 +278,7 @@ class XMPP(Connector):
                 happen()
 
     async def _enter(self, client: ClientXMPP, room: _Room) -> None:
-        """Enter a room, and hear what was missed in it."""
+        """Enter a room, and fetch its missed messages."""
         known = self.reached.get("rooms", {}).get(room.name)
         room.held = []
         room.archive = await self._has_archive(client, room)
@@ -290,7 +290,7 @@ class XMPP(Connector):
             problem = await self._knock(client, room, history)
             if problem != "conflict":
                 break
-            room.nick += "_"  # our last connection may not have been missed yet
+            room.nick += "_"  # the server may not know yet that our last connection was lost
         if problem is not None:
             why = _REFUSALS.get(problem, problem.replace("-", " "))
             raise RoomError(f"{self.address.server}: cannot enter {room.name}: {why}")
@@ -316,11 +316,11 @@ class XMPP(Connector):
                 jid=self._slixmpp.JID(room.name), timeout=_PATIENCE
             )
         except self._slixmpp.exceptions.XMPPError:
-            return False  # a room that is made by entering it
+            return False  # the room does not exist yet; entering creates it
         return _ARCHIVE in info["disco_info"]["features"]
 
     async def _last(self, client: ClientXMPP, room: _Room) -> str | None:
-        """The last message of an archive."""
+        """The id of the last message of an archive; None if there is none."""
         pages = client.plugin["xep_0313"].iterate(
             jid=self._slixmpp.JID(room.name), reverse=True, rsm={"max": 1}, total=1
         )
@@ -332,7 +332,7 @@ class XMPP(Connector):
         return None
 
     async def _knock(self, client: ClientXMPP, room: _Room, history: dict[str, Any]) -> str | None:
-        """Try to enter; returns why that cannot be."""
+        """Try to enter a room; returns why this failed, or None."""
         try:
             joined = await client.plugin["xep_0045"].join_muc_wait(
                 self._slixmpp.JID(room.name), room.nick, timeout=_PATIENCE, **history
@@ -346,7 +346,7 @@ class XMPP(Connector):
         return None
 
     async def _made_room(self, client: ClientXMPP, room: _Room) -> str | None:
-        """Nobody was there: the room is new. Who only listens leaves it; others open it as it is."""
+        """Handle a room that entering has created: leave it if we only listen, else accept its defaults."""
         if not self.write:
             client.plugin["xep_0045"].leave_muc(self._slixmpp.JID(room.name), room.nick)
             return "item-not-found"
@@ -356,7 +356,7 @@ class XMPP(Connector):
         return None
 
     async def _missed(self, client: ClientXMPP, room: _Room, known: dict[str, Any]) -> None:
-        """What the archive of a room has since the last message that was heard."""
+        """Fetch the messages since the last processed one from the archive of a room."""
         last, start = known.get("last"), _before(known["time"])
         while True:
             pages: dict[str, Any] = {"max": _PAGE}
@@ -382,7 +382,7 @@ class XMPP(Connector):
                 return
             last = newest
 
-    # -- who is there
+    # -- people
 
     def _presence(self, stanza: Any) -> None:
         room, nick = self._rooms.get(stanza["from"].bare), stanza["from"].resource
@@ -417,7 +417,7 @@ class XMPP(Connector):
             if not any(each.entered.is_set() for each in self._rooms.values()):
                 self.fail(RoomError(f"{self.address.server}: we were sent out of all rooms"))
 
-    # -- what is said
+    # -- messages
 
     def _stanza(self, stanza: Any) -> None:
         room = self._rooms.get(stanza["from"].bare)
@@ -431,7 +431,7 @@ class XMPP(Connector):
         self._take(room, stanza, time, identifier, missed=delayed)
 
     def _take(self, room: _Room, stanza: Any, time: datetime, archived: str | None, *, missed: bool) -> None:
-        """A message of a room, as it is said or from its archive."""
+        """Handle a message of a room, live or from its archive or history."""
         nick, name = stanza["from"].resource, stanza["id"]
         identifier = archived or name or None
         if not nick:
@@ -480,13 +480,13 @@ class XMPP(Connector):
         return Message(nick, text, None, time, identifier, reply_to, kind, room.name)
 
     def _resolved(self, room: _Room, nick: str, name: str | None) -> str | None:
-        """The room's identifier of a message that is named by its sender's, or by the room's."""
+        """The room's identifier for a message, given either the sender's or the room's identifier."""
         return self._identifiers.get((room.name, nick, name)) or name or None
 
     def _happens(
         self, room: _Room, event: Event, advance: Advance | None = None, *, now: bool = False
     ) -> None:
-        """Pass an event on, after what was missed before it."""
+        """Pass an event on, after the missed messages before it."""
         if room.held is not None and not now and isinstance(event, Message):
             room.held.append(lambda: self.put(event, advance))
         else:
@@ -499,12 +499,12 @@ class XMPP(Connector):
 
 
 def _before(time: str) -> datetime:
-    """A time that is surely not too late: servers keep seconds, and have clocks of their own."""
+    """A slightly earlier time, because servers store whole seconds and have clocks of their own."""
     return datetime.fromisoformat(time).replace(microsecond=0) - timedelta(seconds=1)
 
 
 def _reached(room: str, time: datetime, identifier: str | None, archived: str | None) -> Advance:
-    """Everything up to a message has been heard."""
+    """An `Advance` which records that everything up to a message has been processed."""
 
     def advance(position: dict[str, Any]) -> None:
         known = position.setdefault("rooms", {}).setdefault(room, {"time": "", "ids": [], "last": None})

@@ -15,11 +15,11 @@ from towhom.readers.links import Recent
 from towhom.rooms.base import Advance, Connector, Event, log, pauses
 
 _PAGE = 1000
-"""Messages that are asked for at once."""
+"""Messages that are requested at a time."""
 _QUOTED = re.compile(
     r"\A@_\*\*[^*]+\*\* \[[^\]]*\]\([^)]*/near/([0-9]+)[^)]*\):\s*(`{3,})quote\n.*?\n\2\s*", re.DOTALL
 )
-"""A reply, as Zulip's own clients write it: a link to the message, and a quotation."""
+"""A reply as Zulip's own clients write it: a link to the message, and a quotation."""
 _MENTION = re.compile(r"@_?\*\*([^*|]+)(?:\|([0-9]+))?\*\*")
 
 
@@ -27,14 +27,14 @@ class Zulip(Connector):
     """Topics: `zulip://bot-email@organization.example.org`, and channels if only some are wanted.
 
     A room is a channel and a topic, `channel/topic`. Needs the account's key (the secret `token`). With a
-    state, what was missed is fetched.
+    state file, missed messages are fetched.
     """
 
     title = "Zulip"
     secret_names = ("token",)
 
     async def start(self) -> None:
-        """Log in, and begin where the last run was."""
+        """Log in, and continue where the last run ended."""
         zulip = require("zulip", extra="zulip", purpose="Zulip")
         self.address.allow("tls")
         token = self.secret("token")
@@ -60,24 +60,24 @@ class Zulip(Connector):
     def _made(self, zulip: Any, site: str, token: str) -> Any:
         try:
             return zulip.Client(email=self.address.user, api_key=token, site=site, retry_on_errors=False)
-        except Exception as error:  # the package raises what it likes
+        except Exception as error:  # the package may raise anything
             raise RoomError(f"{self.address.server}: cannot connect: {self.hide(error)}") from None
 
     async def stop(self) -> None:
-        """Nothing to leave: the queue at the server ends by itself."""
+        """Do nothing: the event queue on the server expires by itself."""
 
     async def say(self, room: str, text: str, reply_to: str | None, key: str | None) -> str | None:
-        """Send to a topic."""
+        """Send a message to a topic."""
         channel, _, topic = room.partition("/")
         request = {"type": "stream", "to": channel, "topic": topic or "(no topic)", "content": text}
         answer = await self._asked(self._client.send_message, request)
         return str(answer["id"])
 
     async def _asked(self, ask: Any, *arguments: Any, **more: Any) -> Mapping[str, Any]:
-        """A request, in a thread: the package waits for its answers."""
+        """Make a request in a thread, because the package blocks."""
         try:
             answer: Mapping[str, Any] = await asyncio.to_thread(ask, *arguments, **more)
-        except Exception as error:  # the package raises what it likes
+        except Exception as error:  # the package may raise anything
             raise RoomError(f"{self.address.server}: cannot connect: {self.hide(error)}") from None
         if answer.get("result") != "success":
             raise RoomError(f"{self.address.server}: {self.hide(answer.get('msg'))}")
@@ -116,7 +116,7 @@ class Zulip(Connector):
                 self._take(self.events(event))
 
     async def _missed(self) -> None:
-        """What was said since the last message that was heard."""
+        """Fetch the messages since the last processed one."""
         while True:
             request = {
                 "anchor": self.reached.get("last", self.position["last"]),
@@ -140,7 +140,7 @@ class Zulip(Connector):
             self.put(event, None if number is None else _reached(number))
 
     def events(self, event: Mapping[str, Any]) -> list[Event]:
-        """What an event of Zulip is to us."""
+        """Convert an event of Zulip; an empty list if it is not relevant."""
         kind = event.get("type")
         if kind == "message":
             message = event["message"]
@@ -195,7 +195,7 @@ class Zulip(Connector):
 
 
 def _text(content: str) -> str:
-    """What people see of a text: `@**Ada|17**` is `@Ada`."""
+    """A text as people see it: `@**Ada|17**` becomes `@Ada`."""
     return _MENTION.sub(lambda match: f"@{match[1]}", content)
 
 

@@ -1,4 +1,4 @@
-"""Messages and what a model says of them, as the JSON of the API."""
+"""Converts messages and the model's answers to the JSON of the API."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from towhom.wire import message_record
 
 _SHOWN = 10
 _DIGITS = 6
-"""Of probabilities: more would be noise, and a third of every answer."""
+"""Decimal places of probabilities; more would be noise, and a third of every answer."""
 
 
 def observation(seen: Observation) -> dict[str, Any]:
-    """Who a message is for, and what it answers."""
+    """The record of an observation: who a message is for, and what it replies to."""
     place = seen.placed
-    # What was sent, not what an edit changes: that has a record of its own.
+    # The message as it was sent; an edit has a record of its own.
     shown = replace(place.message, text=seen.message.text, addressee=seen.message.addressee)
     return {
         "number": place.line,
@@ -41,7 +41,7 @@ def observation(seen: Observation) -> dict[str, Any]:
 
 
 def verdict_of(verdict: GateVerdict, max_tokens: int) -> dict[str, Any]:
-    """Whether a bot speaks; what it should read before is there if it does."""
+    """The record of a verdict: whether the bot speaks and, if it does, the context that it should read."""
     context = verdict.context(max_tokens) if verdict else Context((), 0)
     to = verdict.reply_to
     return {
@@ -68,13 +68,13 @@ def verdict_of(verdict: GateVerdict, max_tokens: int) -> dict[str, Any]:
 
 
 def introduce(session: Session, people: Sequence[dict[str, Any]]) -> None:
-    """Make people known to a session who may not have spoken."""
+    """Register people with a session, even if they have not spoken yet."""
     for person in people:
         session.introduce(person["id"], *person["aliases"], name=person["name"], bot=person["bot"])
 
 
 def selections(session: Session, responder: str, candidates: Sequence[str], top: int) -> list[dict[str, Any]]:
-    """So many pairs of addressee and response, the likeliest first."""
+    """The `top` likeliest pairs of addressee and response, best first."""
     return [
         {
             "addressee": selected.addressee,
@@ -87,7 +87,7 @@ def selections(session: Session, responder: str, candidates: Sequence[str], top:
 
 
 def placed(model: Model, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
-    """A chat with its conversations, message by message; numbers count what is given."""
+    """Yields a record with its thread for each message; messages are numbered from 0."""
     numbered = (replace(message, line=number) for number, message in enumerate(messages))
     for message, place in zip(messages, model.threads(numbered), strict=True):
         yield {

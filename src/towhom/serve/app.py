@@ -1,4 +1,4 @@
-"""The HTTP interface: which address does what."""
+"""The HTTP interface: the routes of the API."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Key = Annotated[
 ]  # fmt: skip
 
 
-# -- chats that come whole
+# -- whole chats in one request
 
 
 @router.post("/v1/select", response_model=schemas.Selections | schemas.ManySelections)
@@ -284,7 +284,7 @@ async def events(
     If the channel gets another history, the numbers begin again at 0.
     """
     stream = _as_events(service.channels.follow(id, after if last is None else last))
-    await anext(stream)  # a sign of life; a problem is one here, when the answer has not begun
+    await anext(stream)  # the first heartbeat; a problem can still become an error response here
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
@@ -312,11 +312,11 @@ async def metrics(service: Serving) -> Response:
 
 
 def create_app(service: Service, tokens: Sequence[str]) -> FastAPI:
-    """The application.
+    """Create the application.
 
     Args:
-        service: What answers; somebody else starts and stops it.
-        tokens: Those that open the server.
+        service: Answers the requests; the caller starts and stops it.
+        tokens: The tokens that the server accepts.
     """
     app = FastAPI(version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.service = service
@@ -362,7 +362,7 @@ def _check_chats(service: Service, chats: Sequence[schemas.ChatOfPeople], many: 
 
 
 def _bank(service: Service) -> str:
-    """The folder of the response bank."""
+    """The folder of the server's response bank."""
     if service.settings.bank is None:
         raise Problem(404, "no-bank", "This server has no response bank; its setting `bank` names one.")
     return str(service.settings.bank.resolve())
@@ -375,7 +375,7 @@ def _channel(kept: Kept) -> schemas.Channel:
 
 
 def _records(messages: Sequence[schemas.Line]) -> list[dict[str, Any]]:
-    """Messages as they are kept; what is not known is left out."""
+    """Messages as they are stored; fields with default values are left out."""
     return [message.model_dump(mode="json", exclude_defaults=True) for message in messages]
 
 
@@ -384,7 +384,7 @@ def _whole(people: Sequence[schemas.Person]) -> list[dict[str, Any]]:
 
 
 def _observations(texts: Sequence[str]) -> str:
-    """Observations, which are JSON already."""
+    """Joins observations, which are already JSON, into a response body."""
     return f'{{"observations":[{",".join(texts)}]}}'
 
 

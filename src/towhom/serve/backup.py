@@ -1,4 +1,4 @@
-"""A copy of all channels, made while a server goes on writing."""
+"""Copies all channels while a server goes on writing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from towhom.serve.sqlite import FILE, check_whole
 
 
 def back_up(folder: Path, copy: Path) -> int:
-    """Copy the channels of a folder into a new file; returns how many there are in it.
+    """Copy the channels of a folder into a new file; returns the number of channels in it.
 
-    The copy is of one moment, however much is written meanwhile: it is read in one go, which no writer holds
-    up and which holds up no writer. It has nothing of what was deleted. Only its owner may read it.
+    The copy shows the channels at one moment, however much is written meanwhile. Readers and writers do not
+    block each other. The copy has no traces of deleted content. Only its owner may read it.
 
     Args:
-        folder: Where a server keeps its channels, or has kept them.
-        copy: A file that is not there yet.
+        folder: The data folder of a server, running or not.
+        copy: The file to create; it must not exist yet.
 
     Raises:
         ConfigError: There are no channels, they are damaged, or the copy cannot be written.
@@ -33,7 +33,7 @@ def back_up(folder: Path, copy: Path) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix=f".{copy.name}.", dir=copy.parent) as beside:
             made = Path(beside) / FILE
-            # Made beforehand, so that it is never anybody else's to read.
+            # Created beforehand with these permissions, so that nobody else can ever read it.
             os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=rw", uri=True)) as channels:
                 channels.execute("VACUUM INTO ?", (str(made),))
@@ -50,7 +50,7 @@ def back_up(folder: Path, copy: Path) -> int:
 
 
 def _save(path: Path) -> None:
-    """See to it that a file, or what a folder lists, survives loss of power."""
+    """Make sure that a file, or the entries of a folder, survive a power cut."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,4 +1,4 @@
-"""The response bank of a server, in its workers: opened once, and again when it was changed."""
+"""The response bank of a server, as its workers use it: opened once, and again after a change."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _opened: dict[str, tuple[int, Bank]] = {}
 
 
 def opened_bank(folder: str) -> Bank:
-    """A bank as it is now.
+    """The current version of a bank.
 
     Raises:
-        BankError: It is none, or damaged.
+        BankError: The folder is not a bank, or it is damaged.
     """
     path = Path(folder) / MANIFEST
     changed = path.stat().st_mtime_ns if path.exists() else 0
@@ -25,10 +25,10 @@ def opened_bank(folder: str) -> Bank:
 
 
 def check_bank(folder: Path, model: Path | None) -> None:
-    """Make sure that a bank can be asked, before a server begins.
+    """Make sure that a bank can be searched, before the server starts.
 
     Raises:
-        BankError: It is none, it is damaged, or it was built with another model.
+        BankError: The folder is not a bank, it is damaged, or it was built with another model.
     """
     bank = Bank(folder)
     bank.require_model(load(model).fingerprint)

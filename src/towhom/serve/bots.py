@@ -1,4 +1,4 @@
-"""Bots that ask with every message of their rooms whether they should speak: a room is a channel."""
+"""Tells bots, for every message of their rooms, whether they should speak; each room is a channel."""
 
 from __future__ import annotations
 
@@ -26,22 +26,21 @@ class Bots:
     """Answers bots.
 
     Args:
-        channels: Where rooms are kept.
-        limits: What is allowed.
+        channels: The channels in which rooms are stored.
+        limits: The limits for requests.
     """
 
     def __init__(self, channels: Channels, limits: Limits) -> None:
         self._channels = channels
         self._limits = limits
         self._heard: set[tuple[str, str]] = set()
-        """Rooms and identifiers of messages that are being taken at this moment."""
+        """Rooms and ids of the messages that are being processed now."""
 
     async def hear(self, body: schemas.GateEvent | schemas.GateMessage, key: str | None) -> Record:
-        """Take a message into its room; says whether a bot should speak.
+        """Add a message to its room; returns whether the bot should speak.
 
-        Without a key, a message whose identifier is known is not taken again, and not answered again:
-        platforms send events twice when an answer takes long. With a key, the same question has the same
-        answer.
+        Without a key, a message whose id is known is neither added nor answered again: platforms send events
+        twice when an answer takes long. With a key, the same question gets the same answer.
 
         Raises:
             Problem: The event cannot be read, or something is too long.
@@ -72,7 +71,7 @@ class Bots:
         direct: bool,
         key: str | None,
     ) -> Record:
-        if key is None and "time" not in record:  # follow-ups have their time
+        if key is None and "time" not in record:  # follow-ups have a time already
             record["time"] = datetime.now(UTC).isoformat()
         await self._introduce(room, body)
         (observed,) = await self._channels.observe(room, [record], key)
@@ -85,7 +84,7 @@ class Bots:
         return {"room": room, **await self._channels.gate(room, observed, record, question)}
 
     async def _introduce(self, room: str, body: schemas.GateEvent | schemas.GateMessage) -> None:
-        """Make the bots known to a room, besides those who are."""
+        """Register the bots with a room, besides the people who are registered already."""
         try:
             people = await self._channels.people(room)
         except Problem as problem:
@@ -106,7 +105,7 @@ class Bots:
 
 
 def room_of(content: bytes) -> str | None:
-    """The room of a request, by its body; None if it has none, or is no such request."""
+    """The room that the body of a request names; None if it has none, or is not a valid gate request."""
     try:
         body: schemas.GateEvent | schemas.GateMessage = _BODY.validate_json(content)
         return _received(body)[0] or None
@@ -117,7 +116,7 @@ def room_of(content: bytes) -> str | None:
 def _received(
     body: schemas.GateEvent | schemas.GateMessage,
 ) -> tuple[str, schemas.Message | schemas.Rename | schemas.Edit | schemas.Deletion | None, bool]:
-    """The room of a request, its message, and whether only the bot and the speaker are there."""
+    """The room of a request, its message, and whether only the bot and the speaker are in the room."""
     if isinstance(body, schemas.GateMessage):
         return body.room, body.message, body.direct
     try:
@@ -129,7 +128,7 @@ def _received(
         room = channel_of(received.message.channel)
         message = TypeAdapter(dict[str, Any]).validate_json(to_json(received.message))
         message.pop("channel", None)
-        if not message["speaker"]:  # platforms do not say who takes a message back
+        if not message["speaker"]:  # platforms do not say who deletes a message
             message["speaker"] = body.bot.id
         return room, _LINE.validate_python(message), received.direct
     except (TowhomError, ValidationError, ValueError, TypeError) as error:

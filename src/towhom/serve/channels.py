@@ -1,8 +1,8 @@
-"""What can be done with channels.
+"""The operations on channels.
 
-One channel does one thing at a time, in the order in which it was asked; channels do not wait for each other.
-What is acknowledged is on disk. A channel that is not in memory comes back from there, and gives the answers
-that it would have given: so whatever fails, it is enough to distrust what is in memory.
+Each channel handles one request at a time, in order of arrival; channels do not wait for each other.
+Whatever is acknowledged is on disk. A channel that is not in memory is restored from disk and gives the same
+answers as before: so after any failure, it is enough to discard what is in memory.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from towhom.serve.storage import (
 )
 
 SNAPSHOT_EVERY = 64
-"""Messages: what has to be gone through again, at most, when a channel comes back."""
+"""Messages between snapshots: at most this many are replayed when a channel is restored."""
 _AT_ONCE = 500
-"""Messages that a follower is sent in one go."""
+"""Messages that are sent to a follower at a time."""
 
 _NAMES = 100
-"""Channels that are looked through in one go."""
+"""Channels that are searched at a time."""
 
 Record = dict[str, Any]
 
 
 class Channels:
-    """Channels by their names.
+    """The channels of the server, by name.
 
     Args:
-        memory: Where they are while they are used.
-        journal: Where they are kept.
-        followers: Who is told of news.
-        most: How many there may be.
+        memory: Holds channels while they are used.
+        journal: Reads and writes the stored channels.
+        followers: Clients that are notified of changes.
+        most: Maximum number of channels.
     """
 
     def __init__(self, memory: Memory, journal: Journal, followers: Followers, *, most: int) -> None:
@@ -60,16 +60,16 @@ class Channels:
         self._count = 0
 
     async def recount(self) -> None:
-        """Count what there is."""
+        """Count the stored channels."""
         self._count = await self._journal.read(self._journal.storage.count)
 
     async def observe(self, name: str, messages: Sequence[Record], key: str | None) -> list[str]:
-        """Take the next messages of a channel, which is made if it is new; returns observations, as JSON.
+        """Add the next messages to a channel, created if it is new; returns observations, as JSON.
 
         Args:
-            name: Of the channel.
-            messages: One or more.
-            key: Asked again with the same key, the answer is the same, and no message is doubled.
+            name: Name of the channel.
+            messages: One or more messages.
+            key: Idempotency key: a repeated request gets the same answer, and no message is added twice.
         """
         async with self._using(name) as held:
             asked = _fingerprint(messages)
@@ -91,7 +91,7 @@ class Channels:
         return [observation for _, observation in rows]
 
     async def introduce(self, name: str, people: Sequence[Record]) -> bool:
-        """Make people known to a channel, instead of those who were; returns whether the channel is new."""
+        """Replace the registered people of a channel; returns whether the channel is new."""
         async with self._using(name) as held:
             kept, known = await self._kept(name), await self._people(name)
             if kept is not None and known == people:
@@ -106,7 +106,7 @@ class Channels:
                     held.current = False  # memory is ahead of the disk, until it is saved
                     state = await held.worker.ask("introduce", channel=name, people=people)
                     snapshot = Snapshot(held.messages, state)
-                else:  # somebody has to be forgotten: it comes back from what was said last
+                else:  # somebody has to be forgotten: the channel is restored from its stored messages
                     await self._memory.drop(held)
                 await self._journal.write(Introduce(name, json.dumps(people, ensure_ascii=False), snapshot))
                 if snapshot is not None:
@@ -114,12 +114,12 @@ class Channels:
             return kept is None
 
     async def people(self, name: str) -> list[Record]:
-        """Those who were made known to a channel."""
+        """The registered people of a channel."""
         await self._existing(name)
         return await self._people(name)
 
     async def replace(self, name: str, messages: Sequence[Record]) -> tuple[list[str], bool]:
-        """Give a channel another history; returns observations, as JSON, and whether the channel is new."""
+        """Replace a channel's history; returns observations, as JSON, and whether the channel is new."""
         async with self._using(name) as held:
             new = await self._kept(name) is None
             async with self._counted(new=new):
@@ -131,7 +131,7 @@ class Channels:
         return [observation for _, observation in rows], new
 
     async def empty(self, name: str) -> None:
-        """Forget the messages of a channel, which stays."""
+        """Delete the messages of a channel, but not the channel."""
         async with self._using(name) as held:
             await self._existing(name)
             await self._memory.drop(held)
@@ -139,7 +139,7 @@ class Channels:
         self._followers.wake(name)
 
     async def delete(self, name: str) -> None:
-        """Forget a channel."""
+        """Delete a channel."""
         async with self._using(name) as held:
             await self._existing(name)
             await self._memory.drop(held)
@@ -148,16 +148,16 @@ class Channels:
         self._followers.wake(name)
 
     async def forget(self, name: str, person: str) -> int | None:
-        """Forget what somebody said in a channel, and who they are.
+        """Delete what a person said in a channel, and everything known about them.
 
         Returns:
-            How many lines were theirs; None if they were not in it.
+            The number of their lines; None if they do not occur in the channel.
         """
         async with self._using(name) as held:
             await self._existing(name)
             storage = self._journal.storage
             found = await self._journal.read(forgotten, storage, name, person)
-            # Also if nothing is written any more, memory may know them yet.
+            # Even if nothing about them is stored any more, memory may still know them.
             await self._memory.drop(held)
             if found is None:
                 return None
@@ -165,7 +165,7 @@ class Channels:
             return found.messages
 
     async def naming(self, person: str) -> AsyncIterator[str]:
-        """Channels in which somebody is named, or speaks."""
+        """Channels in which a person speaks or is named."""
         storage, after = self._journal.storage, ""
         while kept := await self._journal.read(storage.channels, after, _NAMES):
             names, after = [each.name for each in kept], kept[-1].name
@@ -189,12 +189,12 @@ class Channels:
                 yield name
 
     async def select(self, name: str, **question: Any) -> list[Record] | None:
-        """Pairs of addressee and response, the likeliest first; None if that would be too long an answer.
+        """Pairs of addressee and response, the likeliest first; None if the answer would be too long.
 
         Args:
-            name: Of the channel.
-            **question: Who speaks next (`responder`), what they may say (`candidates`), how many pairs are
-                wanted (`top`), how many characters their responses may have (`most`).
+            name: Name of the channel.
+            **question: The next speaker (`responder`), possible responses (`candidates`), the number of pairs
+                wanted (`top`), and the most characters that their responses may have (`most`).
         """
         async with self._using(name) as held:
             if not held.ready:
@@ -203,7 +203,7 @@ class Channels:
             return found
 
     async def remembers(self, name: str, id: str) -> bool:
-        """Whether the message of an identifier has been observed in a channel."""
+        """Whether a message with this id has been observed in a channel."""
         async with self._memory.using(name) as held:
             kept = None if held.ready else await self._kept(name)
             if kept is None and not held.ready:
@@ -217,10 +217,10 @@ class Channels:
         """Whether a bot speaks after a message that has been observed.
 
         Args:
-            name: Of the channel.
-            observed: What `observe` answered.
+            name: Name of the channel.
+            observed: The observation that `observe` returned.
             record: The message.
-            question: Who the bot is, and when it speaks.
+            question: The bot, and its policy.
         """
         number = json.loads(observed)["number"]
         async with self._memory.using(name) as held:
@@ -232,12 +232,12 @@ class Channels:
             return verdict
 
     async def respond(self, name: str, **question: Any) -> list[Record]:
-        """What somebody could say next, of what a bank holds, the best first.
+        """Responses from a bank that a person could give next, the best first.
 
         Args:
-            name: Of the channel.
-            **question: Who speaks next (`responder`), the folder of the bank (`bank`), how many responses are
-                wanted (`top`), how likely they must be of use (`least`).
+            name: Name of the channel.
+            **question: The next speaker (`responder`), the folder of the bank (`bank`), the number of
+                responses wanted (`top`), and the least probability that they are useful (`least`).
         """
         async with self._memory.using(name) as held:
             if not held.ready:
@@ -246,21 +246,21 @@ class Channels:
             return found
 
     async def messages(self, name: str, after: int, limit: int) -> tuple[list[str], int | None]:
-        """Observations after a number, as JSON, and the number to go on after, if there are more."""
+        """Observations after a number, as JSON, and the number to continue after, if there are more."""
         await self._existing(name)
         found = await self._page(name, after + 1, limit + 1)
         shown = found[:limit]
         return [observation for _, observation in shown], shown[-1][0] if len(found) > limit else None
 
     async def all(self, after: str, limit: int) -> tuple[list[Kept], str | None]:
-        """Channels after a name, and the name to go on after, if there are more."""
+        """Channels after a name, and the name to continue after, if there are more."""
         found = await self._journal.read(self._journal.storage.channels, after, limit + 1)
         return found[:limit], found[limit - 1].name if len(found) > limit else None
 
     async def follow(self, name: str, after: int) -> AsyncIterator[tuple[int, str] | None]:
-        """Observations after a number, as they come, with theirs; None at first, and when none came for long.
+        """Yields numbers and observations after a number as they come; None first, and as a heartbeat.
 
-        If the channel gets another history, this goes on with the first message of that.
+        If the history of the channel is replaced, this continues with the first message of the new one.
         """
         with self._followers.follow(name) as follower:
             number = after + 1 if after < (await self._existing(name)).messages else 0
@@ -281,11 +281,11 @@ class Channels:
                 elif not await follower.woken():
                     yield None
 
-    # -- inside
+    # -- internals
 
     @asynccontextmanager
     async def _using(self, name: str) -> AsyncIterator[Held]:
-        """A channel for oneself, if this server owns it."""
+        """Exclusive use of a channel, if this server owns it."""
         async with self._memory.using(name) as held:
             number = self._journal.storage.claimed(name)
             if number is None:
@@ -313,7 +313,7 @@ class Channels:
         return kept
 
     async def _answered(self, name: str, key: str, asked: str) -> list[str] | None:
-        """What was answered to the same question before."""
+        """The answer that was given for the same key before; None if there is none."""
         known = await self._journal.read(self._journal.storage.keyed, name, key)
         if known is None:
             return None
@@ -323,7 +323,7 @@ class Channels:
         return [observation for _, observation in await self._page(name, known.first, known.count)]
 
     async def _observed(self, held: Held, messages: Sequence[Record]) -> tuple[list[Row], Snapshot | None]:
-        """The next messages, with their observations; now and then with a snapshot."""
+        """The next messages with their observations; every so often, also a snapshot."""
         count = held.messages + len(messages)
         keep = count // SNAPSHOT_EVERY > held.kept // SNAPSHOT_EVERY
         held.current = False  # memory is ahead of the disk, until it is saved
@@ -334,8 +334,8 @@ class Channels:
 
     @asynccontextmanager
     async def _counted(self, *, new: bool) -> AsyncIterator[None]:
-        """Count a channel that is about to be made, so that there are never too many."""
-        if new and self._journal.storage.shared:  # others make some, too
+        """Count a channel that is about to be created, so that there are never too many."""
+        if new and self._journal.storage.shared:  # other servers create channels, too
             await self.recount()
         if new and self._count >= self._most:
             sentence = f"There are {self._count} channels, the most that are kept; delete some first."
@@ -349,13 +349,13 @@ class Channels:
 
 
 def _fingerprint(messages: Sequence[Record]) -> str:
-    # With what the first version always wrote, so that a key outlives the change to this one.
+    # Includes the fields that the first version always wrote, so that its keys stay valid.
     whole = [{"addressee": None, "time": None, "id": None} | message for message in messages]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
 def _goes_on(known: Sequence[Record], people: Sequence[Record]) -> bool:
-    """Whether nobody is forgotten, and no name of theirs."""
+    """Whether the new people include all known ones, with all their names."""
     new = {person["id"]: person for person in people}
     return all(
         person["id"] in new

@@ -1,4 +1,4 @@
-"""Connections: how many there may be, and how long one may take to say what it wants."""
+"""Limits on connections: how many there may be, and how long one may take to send a request."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from towhom.serve.problems import Problem
 log = logging.getLogger("towhom.serve")
 
 _OTHERS = 200
-"""Files that a server needs besides connections: its own, and those of its processes."""
+"""Open files that a server needs besides connections: its own, and those of its processes."""
 
 
 def possible(wanted: int) -> int:
-    """How many connections there can be, of so many; the limit on open files is raised as far as need be."""
+    """The number of connections possible, at most `wanted`; raises the limit on open files if needed."""
     try:
         import resource
     except ImportError:  # a system that has no such limit
@@ -37,17 +37,17 @@ def possible(wanted: int) -> int:
 
 
 def limited(most: int, seconds: float) -> type[H11Protocol]:
-    """What uvicorn makes of every connection.
+    """The protocol class that uvicorn uses for every connection.
 
     Args:
-        most: How many there may be. One more takes the place of the one that has asked nothing for longest.
-        seconds: That the head of a request may take; bodies are timed where they are read.
+        most: Maximum number of connections. One more replaces the connection that was idle for longest.
+        seconds: Seconds that the head of a request may take; bodies are timed where they are read.
     """
     idle: dict[H11Protocol, asyncio.TimerHandle] = {}
-    leaving: set[H11Protocol] = set()  # closed, with nothing to send: they are gone in a moment
+    leaving: set[H11Protocol] = set()  # closed, with nothing left to send: they end in a moment
 
     class Limited(H11Protocol):
-        """A connection. While no request is under way, it is idle, and its time runs."""
+        """A connection. While no request is in progress, it is idle, and its timer runs."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -82,7 +82,7 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
             if self.transport.is_closing() or asks:
                 _end(idle, self)
                 closed = self.transport.is_closing() and not self.transport.get_write_buffer_size()
-                if closed and self in self.connections:  # not if it is gone already
+                if closed and self in self.connections:  # unless it has ended already
                     leaving.add(self)
             elif self not in idle:
                 idle[self] = self.loop.call_later(seconds, self.transport.abort)

@@ -1,4 +1,4 @@
-"""Channels copied from one storage to another: all of them, or none."""
+"""Copies channels from one storage to another: all of them, or none."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "snapshots": ("channel", "messages", "state"),
     "answers": ("channel", "key", "fingerprint", "first", "count"),
 }
-"""What there is to copy, with its columns, which are called the same everywhere."""
+"""Tables to copy, with their columns, which have the same names in every storage."""
 _TEXTS = {"messages": "length(message) + length(observation)", "snapshots": "length(state)"}
-"""What is counted besides rows, so that a text that was cut is noticed."""
+"""Table -> length of its texts, which is compared besides rows, so that a truncated text is noticed."""
 _SQLITE = b"SQLite format 3\x00"
-"""How such a file begins."""
+"""The first bytes of an SQLite file."""
 
 Rows = Iterable[tuple[Any, ...]]
 
 
 class Side(Protocol):
-    """What is copied from, or to."""
+    """The source or the target of a copy."""
 
     def counts(self) -> dict[str, list[int]]:
-        """By table, how many rows and how many characters there are."""
+        """The number of rows and of characters of each table."""
 
     def rows(self, table: str) -> Rows:
         """All rows of a table."""
@@ -42,20 +42,20 @@ class Side(Protocol):
         """Write rows."""
 
     def finish(self) -> None:
-        """What was added is there now; before this, nothing is."""
+        """Commit what was added; before this, nothing of it is stored."""
 
 
 def copy(source: str, target: str, *, running: bool = False) -> dict[str, int]:
-    """Copy all channels; returns how many rows of which table there are.
+    """Copy all channels; returns the number of rows of each table.
 
     Args:
         source: A folder, a file that `backup` made, or the address of a database.
-        target: A folder or the address of a database, without any channel.
-        running: Whether servers may go on using a database that is copied; what they write then is not in it.
+        target: A folder or the address of a database, without any channels.
+        running: Whether servers may use the source database meanwhile; what they write then is not copied.
 
     Raises:
-        ConfigError: One of them cannot be used, a server uses it, there are channels in the target already,
-            or what is there in the end is not what should be. Nothing is in the target then.
+        ConfigError: Source or target cannot be used, a server uses one of them, the target has channels
+            already, or the copy differs from the source. Nothing is stored in the target then.
     """
     with _opened(source, "FROM", running=running) as given, _opened(target, "TO") as taken:
         if any(rows for rows, _ in taken.counts().values()):
@@ -70,7 +70,7 @@ def copy(source: str, target: str, *, running: bool = False) -> dict[str, int]:
 
 
 def back_up_database(address: str, copied: Path) -> int:
-    """Copy the channels of a database into a new file, as of one moment; returns how many there are in it.
+    """Copy the channels of a database at one moment into a new file; returns the number of channels in it.
 
     Raises:
         ConfigError: The database cannot be read, or the copy cannot be written.
@@ -82,7 +82,7 @@ def back_up_database(address: str, copied: Path) -> int:
             counts = copy(address, beside, running=True)
             made = Path(beside) / FILE
             with closing(sqlite3.connect(made)) as written:
-                # One file, without those that a server has beside it.
+                # A single file, without the write-ahead log beside it.
                 written.execute("PRAGMA journal_mode = DELETE")
             made.rename(copied)
     except (OSError, sqlite3.Error) as error:
@@ -104,7 +104,7 @@ def _opened(place: str, side: str, *, running: bool = False) -> Iterator[Side]:
         with Path(place).open("rb") as file:
             if file.read(len(_SQLITE)) != _SQLITE:
                 raise ConfigError(f"FROM: {place} is not a file that `towhom serve backup` made")
-        with tempfile.TemporaryDirectory() as folder:  # a backup stays as it is
+        with tempfile.TemporaryDirectory() as folder:  # so that the backup is not changed
             shutil.copy(place, Path(folder) / FILE)
             with _folder(Path(folder), side) as found:
                 yield found
@@ -151,10 +151,10 @@ class _Storage(SqliteStorage):
 
 
 def counted(table: str) -> str:
-    """The query for how many rows and characters a table has."""
+    """The query that counts the rows and characters of a table."""
     return f"SELECT count(*), coalesce(sum({_TEXTS.get(table, '0')}), 0) FROM {table}"  # noqa: S608
 
 
 def _shown(place: str) -> str:
-    """A place, without what its address may hide."""
+    """A folder or file, or just "the database", whose address may have a password."""
     return "the database" if "://" in place else place

@@ -23,11 +23,11 @@ log = logging.getLogger("towhom.serve")
 
 SCHEMES = ("postgresql://", "postgres://")
 PATIENCE = 15.0
-"""Seconds that a database has to come back, before those who wait for it are told so."""
+"""Seconds to wait for a database that is away, before requests fail."""
 _ACTIVE = TransactionStatus.ACTIVE
-"""A statement was sent, and there is no answer yet."""
+"""The status while a statement waits for its answer."""
 _PAUSE = 0.1
-"""Seconds between attempts to reach it."""
+"""Seconds between attempts to reach the database."""
 _DEFAULTS = {
     "connect_timeout": "3",
     "keepalives_idle": "5",
@@ -37,7 +37,7 @@ _DEFAULTS = {
     "target_session_attrs": "read-write",
     "application_name": "towhom",
 }
-"""What an address need not say: a network that swallows everything is noticed within seconds."""
+"""Defaults for parameters that the address leaves out; they detect a dead network within seconds."""
 _SESSION = """
 SET search_path TO towhom;
 SET idle_in_transaction_session_timeout = '3s';
@@ -45,9 +45,9 @@ SET lock_timeout = '10s';
 SET statement_timeout = '60s';
 SET client_encoding = 'UTF8';
 """
-"""A server that is halted in the middle of a transaction loses it, and the locks that others wait for."""
+"""Settings of a session. A server that is halted in a transaction loses it, and the locks others wait for."""
 _LOCK = 7_468_811_617
-"""Of the upgrade: one server at a time."""
+"""Number of the advisory lock that lets only one server at a time upgrade the tables."""
 
 MIGRATIONS = (
     """
@@ -82,7 +82,7 @@ MIGRATIONS = (
     INSERT INTO secrets SELECT 0, replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
     """,
 )
-"""What makes each version of the tables out of the one before; the first is made of nothing."""
+"""Statements that upgrade the tables to the next version; the first creates them."""
 VERSION = len(MIGRATIONS)
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -95,14 +95,14 @@ def is_address(text: str) -> bool:
 
 
 class Database:
-    """Connections to a database, made anew when they break; one for each thread.
+    """Connections to a database, one for each thread, replaced when they break.
 
     Args:
         address: `postgresql://user@host:port/name`, as libpq takes it, with its environment and files.
-        source: What the address is called in errors.
+        source: The name of the address in error messages.
 
     Raises:
-        ConfigError: It is no address.
+        ConfigError: The address is not valid.
     """
 
     def __init__(self, address: str, source: str = "database") -> None:
@@ -112,7 +112,7 @@ class Database:
                 raise psycopg.ProgrammingError
             self._parameters: dict[str, Any] = {**_DEFAULTS, **conninfo.conninfo_to_dict(address)}
         except psycopg.Error:
-            # What libpq says of it may quote a password.
+            # libpq's message may quote a password.
             sentence = (
                 "this is not the address of a PostgreSQL database; expected postgresql://USER@HOST:PORT/NAME"
             )
@@ -125,15 +125,15 @@ class Database:
 
     @property
     def place(self) -> str:
-        """Where it is, without user and password."""
+        """The name and host of the database, without user and password."""
         host = self._parameters.get("host") or "the local socket"
         return f"{self._parameters.get('dbname') or 'its default'} at {host}"
 
     def connect(self) -> Connection:
-        """A new connection, for whoever closes it.
+        """A new connection; the caller closes it.
 
         Raises:
-            psycopg.Error: There is none to be had.
+            psycopg.Error: The database cannot be reached.
         """
         made: Connection = psycopg.connect(**self._parameters, autocommit=True)
         with self._lock:
@@ -159,7 +159,7 @@ class Database:
         return connection
 
     def drop(self) -> None:
-        """Let go of the connection of this thread, which is of no use."""
+        """Close the connection of this thread, which is no longer usable."""
         connection: Connection | None = getattr(self._own, "connection", None)
         self._own.connection = None
         if connection is not None:
@@ -169,11 +169,11 @@ class Database:
                 connection.close()
 
     def retried(self, act: Callable[[Connection], Found], seconds: float = PATIENCE) -> Found:
-        """What something gives that may be done several times, until the database is there for all of it.
+        """The result of a function that may be repeated; it is retried while the database is away.
 
         Raises:
-            AwayError: It did not answer for so many seconds.
-            StorageError: It does not do it.
+            AwayError: The database did not answer within `seconds`.
+            StorageError: The database refuses.
         """
         end = monotonic() + seconds
         while True:
@@ -188,9 +188,9 @@ class Database:
             sleep(_PAUSE)
 
     def cut(self) -> None:
-        """End the connections that wait for an answer; those who wait hear that it will not come.
+        """End the connections that wait for an answer; the waiting threads get an error.
 
-        A network may take what is said, acknowledge it, and pass nothing on: the system notices nothing then.
+        A network may accept and acknowledge data but deliver nothing; the operating system does not notice.
         """
         with self._lock:
             waiting = [
@@ -201,10 +201,10 @@ class Database:
                 connected.shutdown(SHUT_RDWR)
 
     def prepare(self) -> None:
-        """See to it that the tables are those of this version.
+        """Create the tables, or upgrade them to this version.
 
         Raises:
-            ConfigError: They cannot be; the database cannot be reached, or it is not one of ours.
+            ConfigError: The database cannot be reached or used, or its tables cannot be upgraded.
         """
         end = monotonic() + PATIENCE
         while True:
@@ -218,7 +218,7 @@ class Database:
             sleep(_PAUSE)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._closed = True
         with self._lock:
             for connection in self._all:
@@ -250,7 +250,7 @@ class Database:
             connection.execute("INSERT INTO towhom.version VALUES (%s)", (VERSION,))
 
     def _check_nobody(self, connection: Connection) -> None:
-        """An older server would not know what to do with newer tables."""
+        """Refuse to upgrade while servers run: older ones could not use the newer tables."""
         query = "SELECT count(*) FROM servers WHERE expires > clock_timestamp()"
         row = connection.execute(query).fetchone()
         if row is not None and row[0]:
@@ -260,7 +260,7 @@ class Database:
             )
 
     def _cannot(self, error: psycopg.Error) -> str:
-        """What is wrong with the database, without its password."""
+        """A sentence that says what is wrong with the database, without its password."""
         lines = [line for line in map(str.strip, str(error).splitlines()) if line and line[-1] != "?"]
         sentence = " ".join(lines) or described(error)
         password = self._parameters.get("password")
@@ -270,15 +270,15 @@ class Database:
 
 
 def is_passing(error: psycopg.Error) -> bool:
-    """Whether something may work when it is tried again: the connection broke, or two met."""
+    """Whether a retry may succeed: the connection broke, or two transactions conflicted."""
     if isinstance(error, psycopg.errors.SerializationFailure | psycopg.errors.DeadlockDetected):
         return True
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction | psycopg.errors.LockNotAvailable):
         return True
     code = error.sqlstate
-    if code is None:  # what libpq says when nobody answers
+    if code is None:  # libpq's errors when nobody answers have none
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    # Connections that break, too many of them, operators who intervene, sessions that were idle too long.
+    # Broken connections, too many connections, an operator's intervention, sessions that were idle too long.
     return code[:2] in ("08", "53", "57") or code == "25P03"
 
 
@@ -289,5 +289,5 @@ def _is_starting(error: psycopg.Error) -> bool:
 
 
 def described(error: psycopg.Error) -> str:
-    """An error for a log: its kind. What it says may quote a chat."""
+    """The kind of an error, for the log; its text may quote a chat and is left out."""
     return f"{type(error).__name__} {error.sqlstate or ''}".strip()

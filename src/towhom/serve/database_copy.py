@@ -1,4 +1,4 @@
-"""The channels of a PostgreSQL database, as something to copy from or to."""
+"""The channels of a PostgreSQL database, as the source or target of a copy."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ BEGIN ISOLATION LEVEL REPEATABLE READ;
 SET LOCAL statement_timeout = 0;
 SET LOCAL idle_in_transaction_session_timeout = 0;
 """
-"""A copy takes as long as it takes, and is of one moment."""
+"""Settings of the session: a copy has no time limit, and sees the database at one moment."""
 _AT_ONCE = 1000
 
 
 @contextmanager
 def opened(address: str, side: str, *, running: bool) -> Iterator[Side]:
-    """A database, within one transaction.
+    """Open a database, within one transaction.
 
     Args:
-        address: Of the database.
-        side: What it is called in errors.
-        running: Whether servers may use it.
+        address: Address of the database.
+        side: The name of the database in error messages.
+        running: Whether servers may use it meanwhile.
 
     Raises:
-        ConfigError: It cannot be used, or a server uses it.
+        ConfigError: The database cannot be used, or a server uses it.
     """
     database = Database(address, side)
     database.prepare()
@@ -47,7 +47,7 @@ def opened(address: str, side: str, *, running: bool) -> Iterator[Side]:
 
 
 def _check_nobody(connection: Connection, side: str) -> None:
-    # Servers that start now wait until this is over.
+    # Servers that start now wait until the copy is done.
     connection.execute("LOCK TABLE servers IN SHARE ROW EXCLUSIVE MODE")
     row = connection.execute("SELECT count(*) FROM servers WHERE expires > clock_timestamp()").fetchone()
     if row is not None and row[0]:
@@ -66,7 +66,7 @@ class _Tables:
 
     def rows(self, table: str) -> Rows:
         query = f"SELECT {', '.join(TABLES[table])} FROM {table}"  # noqa: S608
-        # A cursor of the database: not all of it is in memory at a time.
+        # A server-side cursor, so that the table is never in memory as a whole.
         with psycopg.ServerCursor[Any](self._connection, f"copy_{table}") as cursor:
             cursor.itersize = _AT_ONCE
             cursor.execute(query.encode())
@@ -79,7 +79,7 @@ class _Tables:
                 copying.write_row(row)
 
     def finish(self) -> None:
-        """What is made from now on has other numbers than what was copied."""
+        """Commit, after advancing the sequence so that new channels get other ids than the copied ones."""
         self._connection.execute(
             "SELECT setval(pg_get_serial_sequence('channels', 'id'), coalesce(max(id), 0) + 1) FROM channels"
         )

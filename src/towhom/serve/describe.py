@@ -1,4 +1,4 @@
-"""The OpenAPI description, with the bounds that the settings set."""
+"""The OpenAPI description, with the limits from the settings."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SETTINGS = {
     "candidates": "max_candidates",
     "requests": "max_batch",
 }
-"""Fields of requests -> what bounds them; with the name of a schema in front, only there."""
+"""Field of a request -> setting that limits it; with a schema's name in front, only in that schema."""
 _ITEMS = {"candidates": "max_text", "mentions": "max_name", "aliases": "max_name"}
-"""Fields that are lists -> what bounds each of them."""
+"""List field -> setting that limits each of its items."""
 _KEYWORDS = {"string": "maxLength", "array": "maxItems"}
 
 
 def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
-    """What `/openapi.json` shows."""
+    """The content of `/openapi.json`."""
     description = get_openapi(
         title="towhom",
         version=app.version,
@@ -42,8 +42,8 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
     )
     schemas = description["components"]["schemas"]
     content = description["paths"]["/v1/logs"]["post"]["responses"]["200"]["content"]
-    content[LogResponse.media_type] = content.pop("application/json")  # many of them, a line each
-    # Requests are those that refuse fields that are not known.
+    content[LogResponse.media_type] = content.pop("application/json")  # one record per line
+    # Schemas of requests are those that refuse unknown fields.
     requests = {name: each for name, each in schemas.items() if each.get("additionalProperties") is False}
     for title, schema in requests.items():
         for name, field in schema["properties"].items():

@@ -1,4 +1,4 @@
-"""Errors for a log: their kind and where they arose. Their texts may quote a chat."""
+"""Describes errors for the log by kind and place; their texts, which may quote a chat, are left out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _SHOWN = 3
 
 
 class JobError(Exception):
-    """An error inside a worker; its text is what `described` said of it there."""
+    """An error inside a worker; its text is what `described` returned there."""
 
 
 def described(error: BaseException) -> str:
-    """Like `ValueError at session.py:120 < room.py:43`; the innermost place first, no folders."""
+    """Text like `ValueError at session.py:120 < room.py:43`: innermost place first, without folders."""
     if isinstance(error, JobError):
         return str(error)
     frames = extract_tb(error.__traceback__)[: -_SHOWN - 1 : -1]

@@ -1,4 +1,4 @@
-"""Clients that follow channels: who waits for news of which."""
+"""Clients that follow channels, and how they are notified."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from towhom.serve.problems import Problem
 
 HEARTBEAT = 15.0
-"""Seconds without news, after which a sign of life is due."""
+"""Seconds without news after which a heartbeat is sent."""
 
 
 class Follower:
-    """Somebody who waits for news of a channel."""
+    """A client that waits for news of a channel."""
 
     def __init__(self) -> None:
         self.news = asyncio.Event()
 
     async def woken(self) -> bool:
-        """Wait for news; False if there is none for a while."""
+        """Wait for news; False if there is none within `HEARTBEAT` seconds."""
         try:
             await asyncio.wait_for(self.news.wait(), HEARTBEAT)
         except TimeoutError:
@@ -28,10 +28,10 @@ class Follower:
 
 
 class Followers:
-    """All of them.
+    """All followers.
 
     Args:
-        most: How many there may be.
+        most: Maximum number of followers.
     """
 
     def __init__(self, most: int) -> None:
@@ -42,7 +42,7 @@ class Followers:
 
     @contextmanager
     def follow(self, channel: str) -> Iterator[Follower]:
-        """Be woken when there is news of a channel."""
+        """Register a follower, which is woken when there is news of a channel."""
         if self.count >= self._most:
             sentence = f"There are {self._most} clients that follow channels, which are the most; try later."
             raise Problem(503, "too-many-streams", sentence, headers={"Retry-After": "30"})
@@ -59,16 +59,16 @@ class Followers:
                 self._by_channel.pop(channel, None)
 
     def wake(self, channel: str) -> None:
-        """Tell those who follow a channel that there is news."""
+        """Wake the followers of a channel."""
         for follower in self._by_channel.get(channel, ()):
             follower.news.set()
 
     def wake_some(self, channels: Sequence[str] | None) -> None:
-        """Tell those who follow some channels, or any."""
+        """Wake the followers of some channels; of all if None."""
         for channel in self._by_channel if channels is None else channels:
             self.wake(channel)
 
     def close(self) -> None:
-        """Send everybody home."""
+        """Let all followers end."""
         self.closed = True
         self.wake_some(None)

@@ -1,7 +1,7 @@
-"""What becomes of a channel when somebody is to be forgotten: their lines stay, but empty.
+"""Removes a person from a channel: their lines stay, but are emptied.
 
-Numbers are what answers and clients refer to, so that no line goes. What others wrote is theirs, and stays as
-it is, also where it names somebody; what we made of it does not.
+No line is removed, because answers and clients refer to line numbers. What other people wrote stays as it
+is, even where it names the person; what the server inferred about them is removed.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from towhom.serve.storage import NumberedRow, Storage
 Record = dict[str, Any]
 
 NOBODY = "deleted"
-"""Who says the empty lines."""
+"""The speaker of emptied lines."""
 _AT_ONCE = 1000
 _UNKNOWN = "somebody who was deleted"
 
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What has to be written so that somebody is forgotten.
+    """The changes to write so that a person is forgotten.
 
     Args:
-        rows: Lines that are different now.
-        people: Those who are made known to the channel now, as JSON.
-        messages: How many lines were theirs.
+        rows: The changed lines.
+        people: The remaining registered people of the channel, as JSON.
+        messages: Number of lines of the forgotten person, with edits of them.
     """
 
     rows: list[NumberedRow]
@@ -37,12 +37,12 @@ class Forgotten:
 
 
 def forgotten(storage: Storage, channel: str, person: str) -> Forgotten | None:
-    """What is different in a channel without somebody; None if nothing is.
+    """The changes that remove a person from a channel; None if they do not occur in it.
 
     Args:
-        storage: Where it is kept.
-        channel: Its name.
-        person: As in `speaker`.
+        storage: The storage of the channel.
+        channel: Name of the channel.
+        person: The person, as in `speaker`.
     """
     people = json.loads(storage.people(channel))
     names, ids = {person}, set[str]()
@@ -83,7 +83,7 @@ def _lines(storage: Storage, channel: str) -> Iterator[tuple[int, Record, Record
 
 
 def _emptied(number: int, observation: Record) -> Record:
-    """What is left of an observation: its place."""
+    """An emptied observation, which keeps only its place in the chat."""
     message = {
         **_EMPTY, "addressee": None, "time": None, "id": None, "reply_to": None, "name": None, "mentions": [],
         "bot": False,
@@ -105,7 +105,7 @@ def _emptied(number: int, observation: Record) -> Record:
 def _without(
     person: str, names: set[str], message: Record, observation: Record
 ) -> tuple[Record, Record] | None:
-    """A line of somebody else and what was made of it, without the one to forget; None if it is the same."""
+    """Another speaker's line and its observation, without the forgotten person; None if nothing changes."""
     told = _unmarked(person, names, message)
     seen = dict(observation)
     if "message" in seen:
@@ -123,7 +123,7 @@ def _without(
 
 
 def _unmarked(person: str, names: set[str], message: Record) -> Record:
-    """A message whose platform does not say any more that somebody is meant."""
+    """A message without the platform's marks (addressee, mentions) of the forgotten person."""
     found = dict(message)
     if found.get("addressee") in names:
         found["addressee"] = None

@@ -1,4 +1,4 @@
-"""What every request passes: who it is from, how many come, how large it is; and what is logged of it."""
+"""The checks that every request passes (origin, rate and size), and its line in the log."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from towhom.serve.settings import Settings
 log = logging.getLogger("towhom.serve")
 
 PEER_HEADER = "X-Towhom-Peer"
-"""In which servers show each other their secret."""
+"""Header in which servers send each other their shared secret."""
 PEER = "towhom.peer"
-"""Of a scope: whether the request comes from such a server."""
+"""Key of a scope: whether the request comes from such a server."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _WRONG = 10.0
-"""Requests a second without a token that is known, for each address; twice that at once."""
+"""Requests per second without a valid token, for each address; bursts may be twice that."""
 _CLOSE = {"Connection": "close"}
 _LOGS = "/v1/logs"
 _JSON = ("application/json",)
 _FILES = ("application/octet-stream", "application/zip", "application/gzip", "application/json")
-"""Types of bodies. All are such that a web page elsewhere cannot send them without asking first."""
+"""Content types of logs. None is a type that a foreign web page can send without a CORS preflight."""
 _PACE = 50_000
-"""Bytes a second; a log that comes as fast may take longer than other bodies."""
+"""Bytes per second; a log that arrives at least this fast may take longer than other bodies."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -45,14 +45,14 @@ _HEADERS = {
 
 
 class Gate:
-    """Around the application.
+    """Middleware around the application that admits, refuses and logs requests.
 
     Args:
-        app: What answers.
-        settings: What is allowed.
-        tokens: Those that open the server; none if nobody else can reach it.
-        metrics: Counts.
-        secret: What other servers show that share the database; none if there are no others.
+        app: The application.
+        settings: Settings with the limits.
+        tokens: The tokens that the server accepts; empty if only this machine can reach it.
+        metrics: Counts the requests.
+        secret: The secret that servers sharing the database send; None if there are no other servers.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Gate:
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; nothing but an answer comes out, whatever happens inside."""
+        """Answer a request; no exception gets out, whatever happens inside."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -105,7 +105,7 @@ class Gate:
                     await internal().response()(scope, receive, answer)
         finally:
             seconds = perf_counter() - start
-            # What clients make up is neither logged nor counted.
+            # Methods and paths that clients make up are neither logged nor counted.
             method = scope["method"] if scope["method"] in _METHODS else "-"
             route = getattr(scope.get("route"), "path", "-")
             self._metrics.answered(method, route, status, seconds)
@@ -116,7 +116,7 @@ class Gate:
         """Let a request in, or raise a problem."""
         path, headers = scope["path"], Headers(scope=scope)
         if "content-length" in headers and "transfer-encoding" in headers:
-            # Where it ends is a matter of opinion, and a proxy may be of another one.
+            # A proxy may disagree with this server about where such a request ends.
             sentence = "There is both a Content-Length and a Transfer-Encoding; send one of them."
             raise Problem(400, "bad-request", sentence, "header.Content-Length", _CLOSE)
         scope[PEER] = self._is_peer(headers, _address(scope))
@@ -127,10 +127,10 @@ class Gate:
                 self._bearer(headers, _address(scope))
             await self._app(scope, receive, send)
             return
-        if not scope[PEER]:  # where it came from, it was counted
+        if not scope[PEER]:  # the server that passed it on has counted it
             self._rate.take(self._bearer(headers, _address(scope)) or _address(scope))
         body = _Body(receive, self._settings, headers, log=path == _LOGS)
-        if path.endswith("/events"):  # which have a limit of their own
+        if path.endswith("/events"):  # streams have a limit of their own
             await self._app(scope, body, send)
             return
         if self._waiting >= self._settings.max_waiting:
@@ -155,9 +155,9 @@ class Gate:
         return True
 
     def _check_host(self, headers: Headers) -> None:
-        """Without a token, answer only those who mean this machine.
+        """Without a token, answer only requests that are addressed to this machine.
 
-        A web page elsewhere can have its own name lead here, and would then be asked no further.
+        A foreign web page can let its own host name point here (DNS rebinding), and would get in otherwise.
         """
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
@@ -166,16 +166,16 @@ class Gate:
             raise Problem(421, "wrong-host", sentence, "header.Host")
 
     def _bearer(self, headers: Headers, address: str) -> str:
-        """The token of a request; nothing where none is needed.
+        """The token of a request; empty where none is needed.
 
-        Only so many wrong ones come from an address. A right one is always taken: behind a proxy, all who
-        guess and all who know it have the same address.
+        Wrong tokens are limited for each address. A right one is always accepted: behind a proxy, those who
+        guess and those who know the token have the same address.
         """
         if not self._tokens:
             return ""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         sent = token.strip().encode()
-        # All of them, so that the time it takes tells nothing.
+        # Compares with every token, so that the time taken reveals nothing.
         known = [compare_digest(sent, each) for each in self._tokens]
         if scheme.lower() != "bearer" or not any(known):
             self._wrong.take(address)
@@ -190,10 +190,10 @@ def _address(scope: Scope) -> str:
 
 
 class _Body:
-    """A body that is read as long as it is not too large, and does not take too long.
+    """A body with limits on its size and on the time that it takes to arrive.
 
     Raises:
-        Problem: It says that it is too large, or something else than it should be.
+        Problem: The headers announce a body that is too large, or of the wrong type.
     """
 
     def __init__(self, receive: Receive, settings: Settings, headers: Headers, *, log: bool) -> None:
@@ -220,7 +220,7 @@ class _Body:
     async def __call__(self) -> Message:
         seconds = self._seconds + self._read / self._pace
         try:
-            # What comes after the whole body, if anything, is the end of the connection.
+            # After the whole body, the only message that can come is the end of the connection.
             async with asyncio.timeout_at(None if self._whole else self._start + seconds):
                 message = await self._receive()
         except TimeoutError as error:

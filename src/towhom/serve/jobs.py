@@ -1,7 +1,7 @@
-"""What a worker can be asked.
+"""The jobs of a worker.
 
-A job is a generator: it rests after every step, so that others have a turn. Where it needs the model, it
-asks, and goes on when it is sent the answer: what several jobs ask is answered in one pass.
+A job is a generator that yields after every step, so that other jobs have a turn. Where it needs the model,
+it yields a question and is sent the answer: the questions of several jobs are answered in one pass.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Job = Generator[Question | None, Heard | None, Any]
 Item = TypeVar("Item")
 Records = list[dict[str, Any]]
 _POLITE = 5
-"""How far a process with a log stands back, so that channels go first (see `nice`)."""
+"""Niceness of a process that reads a log, so that channels go first (see `nice`)."""
 _ASKER = "asker"
 
 
@@ -35,7 +35,7 @@ class Jobs:
     """The jobs, by name, and the channels that are in memory.
 
     Args:
-        model: What answers.
+        model: The model.
     """
 
     def __init__(self, model: Model) -> None:
@@ -61,14 +61,14 @@ class Jobs:
         }
 
     def start(self, name: str, arguments: dict[str, Any]) -> Job:
-        """A job that is about to begin."""
+        """Create a job, which runs when it is stepped through."""
         return self._known[name](**arguments)
 
     def _ping(self) -> Job:
-        """Nothing; that there is an answer is enough."""
+        """Answer with None, which shows that the worker is alive."""
         yield None
 
-    # -- chats that come whole, and are forgotten
+    # -- whole chats, which are not remembered
 
     def _addressees(self, chats: Records) -> Job:
         results = []
@@ -79,7 +79,7 @@ class Jobs:
         return results
 
     def _select(self, questions: Records, most: int) -> Job:
-        """None if the responses of all answers together have more characters than that."""
+        """The selections for each question; None if the responses have more than `most` characters in all."""
         results = []
         for question in questions:
             session = self._model.session()
@@ -97,16 +97,16 @@ class Jobs:
         return (yield from _resting(placed(self._model, [message_from(each) for each in messages])))
 
     def _answered(self, question: list[str], bank: str, top: int, least: float) -> Job:
-        """What answered the like of a question before."""
+        """Responses that answered similar questions before."""
         yield None
         said = [Message(_ASKER, text) for text in question]
         found = answers_to(self._model, said, opened_bank(bank), top, least=least)
         return [each.record() for each in found]
 
-    # -- a log that came whole, in a process of its own
+    # -- a log that was uploaded, in a process of its own
 
     def _log(self, path: str, most: int, format: str | None, report: bool = False) -> Job:
-        """Begin with a log; `more` has the answers."""
+        """Begin to read a log; the job `more` returns the answers."""
         yield None
         if hasattr(os, "nice"):  # not on every system
             os.nice(_POLITE)
@@ -115,7 +115,7 @@ class Jobs:
         return []
 
     def _more(self) -> Job:
-        """The next lines about the log; none at its end."""
+        """The next lines about the log; an empty list at its end."""
         for lines in self._lines:
             if lines:
                 return lines
@@ -125,9 +125,9 @@ class Jobs:
     # -- channels
 
     def _open(self, channel: str, state: str | None, first: int, messages: list[str], people: str) -> Job:
-        """Bring a channel into memory: what it was, and what has been said since. False if that cannot be.
+        """Restore a channel from its state and the messages since. False if the state cannot be used.
 
-        Those who are made known to it are in its state, if it has one.
+        If there is a state, it has the registered people already.
         """
         try:
             room = Room(self._model, first, None if state is None else json.loads(state))
@@ -140,14 +140,14 @@ class Jobs:
         return True
 
     def _introduce(self, channel: str, people: Records) -> Job:
-        """Make people known to a channel; returns what it takes to go on."""
+        """Register people with a channel; returns the new state of the channel."""
         yield None
         room = self._rooms[channel]
         room.introduce(people)
         return json.dumps(room.state())
 
     def _observe(self, channel: str, messages: Records, keep: bool) -> Job:
-        """The next messages; with `keep`, what it takes to go on from there."""
+        """Observe the next messages; with `keep`, also return the new state of the channel."""
         room = self._rooms[channel]
         observations = yield from room.observe(messages)
         return {"observations": observations, "state": json.dumps(room.state()) if keep else None}
@@ -172,7 +172,7 @@ class Jobs:
         return self._rooms[channel].respond(responder, opened_bank(bank), top, least)
 
     def _close(self, channel: str) -> Job:
-        """Let a channel leave memory; returns what it takes to go on."""
+        """Remove a channel from memory; returns its state."""
         yield None
         return json.dumps(self._rooms.pop(channel).state())
 
@@ -182,7 +182,7 @@ def _length(selected: Records) -> int:
 
 
 def _resting(items: Iterable[Item]) -> Generator[None, None, list[Item]]:
-    """All items, with a rest after each."""
+    """All items as a list, yielding after each."""
     taken = []
     for item in items:
         taken.append(item)

@@ -1,4 +1,4 @@
-"""Storage, used from the event loop: what waits to be written is written together."""
+"""Access to the storage from the event loop; waiting changes are written together."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from towhom.serve.storage import (
 
 log = logging.getLogger("towhom.serve")
 MOVED = "X-Towhom-Moved"
-"""A header of answers that say that another server has a channel."""
+"""Header of answers that say that another server owns the channel."""
 _LOOK = 1.0
-"""Seconds between looks at the storage."""
+"""Seconds between checks of the storage."""
 _TOGETHER = (AwayError, UnsureError)
-"""What becomes of all that is written together, and would become of each."""
+"""Errors that concern a whole group of changes, and would occur for each of them alone."""
 Found = TypeVar("Found")
 Waiting = tuple[Change, asyncio.Future[None]]
 
 
 class Journal:
-    """A thread that writes, and threads that read.
+    """A thread that writes to the storage, and threads that read from it.
 
     Args:
-        storage: Where.
-        metrics: Counts what is written.
+        storage: The storage.
+        metrics: Counts the changes written.
     """
 
     def __init__(self, storage: Storage, metrics: Metrics) -> None:
@@ -52,10 +52,10 @@ class Journal:
         self._watching: asyncio.Task[None] | None = None
 
     async def read(self, query: Callable[..., Found], *arguments: object) -> Found:
-        """What a method of the storage finds.
+        """The result of a method of the storage, or of a function that reads from it.
 
         Raises:
-            Problem: It cannot be read.
+            Problem: The storage cannot be read.
         """
         try:
             return await asyncio.get_running_loop().run_in_executor(
@@ -65,19 +65,19 @@ class Journal:
             raise _failed(error) from error
 
     async def claim(self, channel: str) -> Owner:
-        """Own a channel, or know who does.
+        """Become the owner of a channel, or find out which server is.
 
         Raises:
-            Problem: Nobody can tell.
+            Problem: The owner cannot be determined.
         """
         number = self.storage.claimed(channel)
         return await self.read(self.storage.claim, channel) if number is None else Owner(number)
 
     async def write(self, change: Change) -> None:
-        """Returns when the change is safe.
+        """Write a change; returns when it is safe.
 
         Raises:
-            Problem: It could not be written, and nothing was.
+            Problem: The change could not be written.
         """
         done = asyncio.get_running_loop().create_future()
         self._waiting.append((change, done))
@@ -86,10 +86,10 @@ class Journal:
         await done
 
     async def check(self) -> None:
-        """Fail if nothing can be written.
+        """Check that the storage can be written.
 
         Raises:
-            Problem: So it is.
+            Problem: It cannot.
         """
         try:
             await asyncio.get_running_loop().run_in_executor(self._writer, self.storage.check)
@@ -97,11 +97,11 @@ class Journal:
             raise _failed(error) from error
 
     def start(self) -> None:
-        """Begin to look whether the storage is still what it was."""
+        """Begin to check regularly whether the storage is lost."""
         self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
-        """Write what waits, and close the storage."""
+        """Write the waiting changes, and close the storage."""
         if self._watching is not None:
             self._watching.cancel()
         if self._writing is not None:
@@ -115,7 +115,7 @@ class Journal:
         return query(*arguments)
 
     async def _watch(self) -> None:
-        """Say it if the storage is lost, also when nobody asks for anything; and if it is back."""
+        """Log when the storage is lost, even if there are no requests, and when it is back."""
         lost = False
         while True:
             await asyncio.sleep(_LOOK)
@@ -132,13 +132,13 @@ class Journal:
                 log.error("the storage could not be looked at: %s", type(error).__name__)
 
     async def _write(self) -> None:
-        """Group commit: what comes in while one transaction is written makes up the next."""
+        """Group commit: the changes that arrive while one transaction is written form the next."""
         while self._waiting:
             group, self._waiting = self._waiting, []
             error = await self._commit(group)
             if error is None or len(group) == 1 or isinstance(error, _TOGETHER):
                 _tell(group, error if error is None else _failed(error))
-            else:  # one after the other, so that one that cannot be written takes no other with it
+            else:  # one by one, so that a change that cannot be written does not fail the others
                 for each in group:
                     error = await self._commit([each])
                     _tell([each], error if error is None else _failed(error))
@@ -148,14 +148,14 @@ class Journal:
         start = perf_counter()
         try:
             await asyncio.get_running_loop().run_in_executor(self._writer, self.storage.commit, changes)
-        except Exception as error:  # whatever it is, nobody waits for ever
+        except Exception as error:  # any error has to reach those who wait
             return error
         self._metrics.committed(changes, perf_counter() - start)
         return None
 
 
 def _tell(group: list[Waiting], error: Problem | None) -> None:
-    """Those who wait for a group hear what has become of it."""
+    """Tell those who wait for a group of changes whether it was written."""
     for _, done in group:
         if done.cancelled():
             continue
@@ -166,7 +166,7 @@ def _tell(group: list[Waiting], error: Problem | None) -> None:
 
 
 class MovedProblem(Problem):
-    """A request that another server has to answer; servers send it there by themselves."""
+    """A request that another server has to answer; servers forward it there by themselves."""
 
     def __init__(self) -> None:
         sentence = "Another server has this channel now, and nothing was saved; send it again."

@@ -1,10 +1,10 @@
-"""Which server owns which channel. A server lives as long as it says so, in a table that all see.
+"""Leases: which server owns which channel, in tables that all servers share.
 
 A server has one row with the time at which it expires, and renews it several times before that. It owns a
-channel by a row with its number and a fencing number, which grows with every owner. While a server lives,
-nobody else takes what it owns; when it has expired, whoever is asked for a channel takes it, with a new
-fencing number. Every transaction that writes locks the rows of its channels and compares both numbers, so
-that a server that was taken for dead cannot write, however late it notices. Times are those of the database.
+channel through a row with its id and a fencing number, which grows with every owner. While a server lives,
+no other takes its channels; when it has expired, the next server that is asked for a channel takes it, with
+a new fencing number. Every transaction that writes locks the rows of its channels and compares both numbers,
+so that an expired server cannot write, however late it notices. Times are those of the database's clock.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from towhom.version import __version__
 log = logging.getLogger("towhom.serve")
 
 _BEATS = 5
-"""Renewals in the time that a lease lasts."""
+"""Renewals during one lease."""
 _LOOK = 0.5
-"""Seconds between looks at whether something hangs."""
+"""Seconds between checks for connections that hang."""
 _FORGOTTEN = "10 minutes"
-"""After which a server that has expired is deleted."""
+"""Time after which the row of an expired server is deleted."""
 _ALIVE = "SELECT expires > clock_timestamp() FROM servers WHERE id = %s FOR NO KEY UPDATE"
-"""Whether others could not have taken this server for dead until now."""
+"""Query for whether the lease of this server has not expired yet."""
 _RENEW = "UPDATE servers SET expires = clock_timestamp() + %s * interval '1 second' WHERE id = %s"
 _REGISTER = """
     INSERT INTO servers (address, version, expires)
@@ -41,9 +41,9 @@ class Leases:
     """The channels of this server.
 
     Args:
-        database: Where all servers meet.
-        address: At which others reach this one.
-        seconds: That a lease lasts.
+        database: The database that all servers share.
+        address: Address at which other servers reach this one.
+        seconds: Seconds that a lease lasts.
     """
 
     def __init__(self, database: Database, address: str, seconds: float) -> None:
@@ -52,7 +52,7 @@ class Leases:
         self._seconds = seconds
         self._id = 0
         self._end = 0.0
-        """When this server has expired, by its own clock; never later than the database says."""
+        """When this server expires, by its own clock; never later than in the database."""
         self._fences: dict[str, int] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -67,7 +67,7 @@ class Leases:
 
     @property
     def alive(self) -> bool:
-        """Whether this server lives, as far as it knows."""
+        """Whether the lease of this server is valid, by its own clock."""
         return monotonic() < self._end
 
     def claimed(self, channel: str) -> int | None:
@@ -80,7 +80,7 @@ class Leases:
             return list(self._fences)
 
     def claim(self, connection: Connection, channel: str) -> Owner:
-        """Own a channel, unless a server that lives owns it.
+        """Become the owner of a channel, unless a live server owns it; returns the owner.
 
         Raises:
             AwayError: This server has expired itself, and must not own anything.
@@ -88,7 +88,7 @@ class Leases:
         if not self.alive:
             raise AwayError("the lease of this server is over")
         with connection.transaction():
-            # If it is lost, so is what was done with it.
+            # If this commit is lost in a crash, later writes under the lease are lost, too.
             connection.execute("SET LOCAL synchronous_commit = off")
             owner = self._claim(connection, channel)
         if owner.address is None:
@@ -97,7 +97,7 @@ class Leases:
         return owner
 
     def lives(self, connection: Connection, channel: str, address: str) -> bool:
-        """Whether a channel is owned by a server that lives, and whose address is this."""
+        """Whether a channel is owned by a live server with this address."""
         query = """
             SELECT 1 FROM leases JOIN servers ON id = owner
             WHERE name = %s AND address = %s AND expires > clock_timestamp()
@@ -119,7 +119,7 @@ class Leases:
             raise FencedError
 
     def forget(self, channels: Iterable[str]) -> None:
-        """This server does not own these any more."""
+        """Note that this server no longer owns these channels."""
         with self._lock:
             for channel in channels:
                 self._fences.pop(channel, None)
@@ -130,13 +130,13 @@ class Leases:
         connection.execute(query, (list(channels), self._id))
 
     def try_writing(self, connection: Connection) -> None:
-        """Fail if nothing can be written, or this server is not known."""
+        """Fail if the database cannot be written, or the lease of this server is over."""
         query = "UPDATE servers SET address = address WHERE id = %s AND expires > clock_timestamp()"
         if connection.execute(query, (self._id,)).rowcount != 1:
             raise AwayError("the lease of this server is over")
 
     def shares(self, connection: Connection) -> tuple[int, int]:
-        """How many channels are owned by servers that live, and how many such servers there are."""
+        """The number of channels that live servers own, and the number of live servers."""
         query = """
             SELECT (SELECT count(*) FROM leases JOIN servers ON id = owner WHERE expires > clock_timestamp()),
                    (SELECT count(*) FROM servers WHERE expires > clock_timestamp())
@@ -145,7 +145,7 @@ class Leases:
         return (0, 1) if row is None else (int(row[0]), int(row[1]))
 
     def close(self) -> None:
-        """Give up all channels, and be known no more."""
+        """Give up all channels, and delete the row of this server."""
         self._stopped.set()
         for thread in self._threads:
             thread.join()
@@ -155,14 +155,14 @@ class Leases:
         except psycopg.Error as error:  # they expire by themselves
             log.warning("the channels of this server are not given up: %s", described(error))
 
-    # -- inside
+    # -- internals
 
     def _claim(self, connection: Connection, channel: str) -> Owner:
         while True:
             query = "SELECT owner, fence FROM leases WHERE name = %s FOR UPDATE"
             row = connection.execute(query, (channel,)).fetchone()
             if row is None:
-                # Nobody can own it through a server that is no more: it would break a foreign key.
+                # If this server's row was deleted, the foreign key makes this fail.
                 query = """
                     INSERT INTO leases (name, owner, fence) VALUES (%s, %s, nextval('fences'))
                     ON CONFLICT DO NOTHING RETURNING fence
@@ -174,7 +174,7 @@ class Leases:
             owner, fence = row
             if owner == self._id:
                 return Owner(fence)
-            # Locked, so that it does not come back to life in this moment.
+            # The row is locked, so that the other server cannot renew its lease meanwhile.
             query = "SELECT address, expires > clock_timestamp() FROM servers WHERE id = %s FOR NO KEY UPDATE"
             server = connection.execute(query, (owner,)).fetchone()
             if server is not None and server[1]:
@@ -185,7 +185,7 @@ class Leases:
                 return Owner(taken[0])
 
     def _keep_up(self) -> None:
-        """Renew; whatever happens, try again."""
+        """Renew the lease; after any error, try again."""
         connection: Connection | None = None
         pause = self._seconds / _BEATS
         while not self._stopped.wait(pause):
@@ -204,7 +204,7 @@ class Leases:
             connection.close()
 
     def _cut_off(self) -> None:
-        """End what hangs when this server has been dead for a while: renewals, and what requests wait for."""
+        """Cut connections that hang once this server has been expired for a while."""
         last = 0.0
         while not self._stopped.wait(_LOOK):
             if monotonic() > max(self._end, last) + PATIENCE:
@@ -212,7 +212,7 @@ class Leases:
                 self._database.cut()
 
     def _alive_until_now(self, connection: Connection) -> bool | None:
-        """Renew; whether the lease was not over before. None if there is no such server."""
+        """Renew the lease; returns whether it was still valid. None if this server has no row."""
         with connection.transaction():
             found = connection.execute(_ALIVE, (self._id,)).fetchone()
             connection.execute(_RENEW, (self._seconds, self._id))
@@ -222,13 +222,13 @@ class Leases:
         begun, end = monotonic(), self._end
         alive = self._alive_until_now(connection) if self._id else None
         if alive is None:
-            # It is new, or was dead for so long that it was forgotten: nothing is its own.
+            # The server is new, or was expired for so long that its row was deleted: it owns nothing.
             row = connection.execute(_REGISTER, (self._address, __version__, self._seconds)).fetchone()
             with self._lock:
                 self._fences.clear()
                 self._id = 0 if row is None else int(row[0])
         elif not alive or monotonic() > end:
-            # It was taken for dead for a while: what others took is theirs.
+            # The lease was over for a while: channels that other servers took are theirs.
             query = "SELECT name, fence FROM leases WHERE owner = %s"
             ours: dict[str, int] = dict(connection.execute(query, (self._id,)).fetchall())
             with self._lock:

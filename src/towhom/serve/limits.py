@@ -1,4 +1,4 @@
-"""How much the content of a request may hold."""
+"""Limits on the content of requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Limits:
     """Checks requests.
 
     Args:
-        settings: Of the server.
+        settings: The server's settings.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -29,7 +29,7 @@ class Limits:
         _few(messages, self._most.max_messages, "messages", "body.requests")
 
     def chat(self, messages: Sequence[Line], where: str) -> None:
-        """Refuse too many messages, and those that are too long."""
+        """Refuse too many messages, and messages that are too long."""
         _few(len(messages), self._most.max_messages, "messages", where)
         for place, message in enumerate(messages):
             self.message(message, f"{where}[{place}]")
@@ -51,7 +51,7 @@ class Limits:
             self._names(person.aliases, self._most.max_aliases, "aliases", f"{where}[{place}]")
 
     def question(self, question: Question, where: str) -> None:
-        """Refuse too many candidates, and those that are too long."""
+        """Refuse too many candidates, and candidates that are too long."""
         self.name(question.responder, f"{where}.responder")
         _few(len(question.candidates), self._most.max_candidates, "candidates", f"{where}.candidates")
         self.texts(question.candidates, f"{where}.candidates")
@@ -62,7 +62,7 @@ class Limits:
             _short(text, self._most.max_text, f"{where}[{place}]")
 
     def answer(self, selected: Found | None) -> Found:
-        """Refuse to answer with more than can be."""
+        """Return the answer, or refuse if it would be too large."""
         if selected is None:
             sentence = (
                 f"The answer would have more than {self._most.max_answer} characters; ask with a smaller top."

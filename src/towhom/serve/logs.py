@@ -1,4 +1,4 @@
-"""A log that came whole: its rooms, and who every message in them is for, as lines of JSON."""
+"""Answers about an uploaded log, as lines of JSON: its rooms, and who every message is for."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from towhom.report.page import report_page
 from towhom.serve.answers import observation
 
 _PACE = 0.5
-"""Seconds between lines that say how far it is."""
+"""Seconds between progress lines."""
 _STEP = 200
-"""Messages that are read before others have a turn."""
+"""Messages that are read before other jobs have a turn."""
 _LARGE = 1 << 20
-"""Characters of messages that are taken at once."""
+"""Characters that are processed at a time."""
 _LIVE = 32
-"""Rooms in memory; the others wait in files."""
+"""Rooms in memory; the sessions of the others are in files."""
 _ROOMS = 20_000
 _SHOWN = 20
-"""Lines and files that were left out, and are listed."""
+"""Maximum number of problems and assumptions that are listed."""
 
 _HINT = " If that is wrong: --pattern"
-"""For who has a command line."""
+"""The end of an assumption, which only makes sense on the command line."""
 
 Lines = list[str]
 
 
 class UnreadableLogError(TowhomError):
-    """A file that is no log, or too long a one; the message quotes nothing of it."""
+    """A file that is not a log, or is too long; the message quotes nothing of it."""
 
 
 @dataclass
@@ -50,10 +50,10 @@ class LogRoom:
     """A room of a log.
 
     Args:
-        number: From 0 on, in the order in which they come.
-        name: What the platform calls it, or the file.
-        format: Of the file that it was first found in.
-        options: What that format was told or found out: a pattern, columns.
+        number: Number of the room, from 0, in order of appearance.
+        name: The platform's name for the room, or the file's name.
+        format: Format of the file that the room was first found in.
+        options: The options of that format, given or detected: a pattern, columns.
     """
 
     number: int
@@ -61,31 +61,31 @@ class LogRoom:
     format: str
     options: str = ""
     messages: int = 0
-    """How many somebody says."""
+    """Number of spoken messages."""
     lines: int = 0
-    """How many there are with joins, edits and so on."""
+    """Number of lines, including joins, edits and so on."""
     answered: int = 0
     """The number of its next line."""
 
     def record(self) -> dict[str, Any]:
-        """What is said of it."""
+        """The record of the room, as it is sent to the client."""
         shown = ("name", "format", "options", "messages", "lines")
         return {"room": self.number, **{name: getattr(self, name) for name in shown}}
 
 
 class LogAnswers:
-    """Reads a log twice: to say which rooms there are, and then who each message is for.
+    """Reads a log twice: first to find its rooms, then to say who each message is for.
 
-    Iterating gives lines of JSON, some at a time, or none, for others to have a turn.
+    Iterating yields lists of JSON lines; a list may be empty, so that other jobs have a turn.
 
     Args:
-        model: What answers.
-        path: The file: a log, an archive of them, an export. What is put away lies beside it.
-        most: How many lines there may be.
-        format: Of the log; found by looking if None.
+        model: The model.
+        path: The file: a log, an archive of logs, an export. Sessions are stored beside it.
+        most: Maximum number of lines.
+        format: Format of the log; detected if None.
 
     Raises:
-        UnreadableLogError: It is in no format that is known. Later, too, if it ends early.
+        UnreadableLogError: The format is unknown. Also raised while iterating, if the log ends early.
     """
 
     def __init__(self, model: Model, path: Path, most: int, format: str | None = None) -> None:
@@ -95,7 +95,7 @@ class LogAnswers:
         self._links: dict[int, _Links] = {}
         self._report = Report()
         if format is not None and format.partition(":")[0] not in readers():
-            # Never `module:Class`, which would be imported: who sends a log does not choose what code runs.
+            # Never `module:Class`, which would be imported: clients must not choose what code runs.
             raise UnreadableLogError(f"There is no format of this name. Known are {', '.join(readers())}.")
         try:
             self._logs = find_logs(path, format=format, report=self._report)
@@ -113,7 +113,7 @@ class LogAnswers:
         yield [_line("complete", lines=total)]
 
     def _look_through(self) -> Iterator[Lines]:
-        """Find the rooms, and how many lines they have."""
+        """Find the rooms, and count their lines."""
         told = monotonic()
         for total, (room, message) in enumerate(self._read(self._report), start=1):
             room.lines += 1
@@ -140,7 +140,7 @@ class LogAnswers:
             yield answers
 
     def _observe(self, chunk: list[tuple[LogRoom, Message]]) -> Iterator[str]:
-        """What is answered about some lines, in their order; each room is followed for itself."""
+        """The answers about some lines, in their order; each room has its own session."""
         by_room: dict[int, list[Message]] = {}
         for room, message in chunk:
             by_room.setdefault(room.number, []).append(replace(message, line=room.answered))
@@ -159,7 +159,7 @@ class LogAnswers:
                 self._links.pop(room.number, None)
 
     def _read(self, report: Report) -> Iterator[tuple[LogRoom, Message]]:
-        """Every line but those that only say the day, with its room."""
+        """Every line with its room, except lines that only state the day."""
         count = 0
         try:
             for log in self._logs:
@@ -182,11 +182,11 @@ class LogAnswers:
         return room
 
     def _name(self, log: Log) -> str:
-        """The room of messages that name none: files that differ only in the day are one."""
+        """The room of messages that name none; files whose names differ only in the day are one room."""
         return self._path.name if len(self._logs) == 1 else room_of_file(*place_of(log))
 
     def _left_out(self) -> dict[str, Any]:
-        """What could not be read; paths are those inside of the archive."""
+        """What could not be read; paths are relative to the archive."""
         report, folder = self._report, f"{self._path.parent}/"
         texts = [each.replace(folder, "") for each in (*report.problems, *report.skipped_files)]
         left_out = {"lines": report.malformed, "files": len(report.skipped_files)}
@@ -195,14 +195,14 @@ class LogAnswers:
 
 
 class _Links:
-    """What the messages of a room answer, by their numbers: as the platform says, where it says so."""
+    """The reply links of a room, by message number: the platform's own, where it has them."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._threads: dict[int, int] = {}
 
     def settle(self, message: Message, answer: dict[str, Any]) -> None:
-        """Put what the platform says in the place of what the model says, however far back it is."""
+        """Replace the model's link by the platform's, however far back it points."""
         own, starts = answer["number"], message.id is not None and message.reply_to == message.id
         to = own if starts else self._numbers.get(message.reply_to or "")
         if to is not None:
@@ -215,13 +215,13 @@ class _Links:
 
 
 class LogReport:
-    """The report of a log: how far it is, and then a page, as lines of JSON.
+    """The report of a log, as lines of JSON: first the progress, then a page.
 
     Args:
-        model: What answers.
-        path: The file: a log, an archive of them, an export.
-        most: How many lines there may be.
-        format: Of the log; found by looking if None.
+        model: The model.
+        path: The file: a log, an archive of logs, an export.
+        most: Maximum number of lines.
+        format: Format of the log; detected if None.
     """
 
     def __init__(self, model: Model, path: Path, most: int, format: str | None = None) -> None:
@@ -256,11 +256,11 @@ class LogReport:
 
 @dataclass
 class _Sessions:
-    """The sessions of rooms: those used last are in memory, the others in files.
+    """The sessions of rooms: those used most recently are in memory, the others in files.
 
     Args:
-        model: What answers.
-        folder: For those files.
+        model: The model.
+        folder: Folder for those files.
     """
 
     model: Model
@@ -268,7 +268,7 @@ class _Sessions:
     live: OrderedDict[int, Session] = field(default_factory=OrderedDict)
 
     def get(self, room: int) -> Session:
-        """The session of a room, which goes on where it was."""
+        """The session of a room; restored from its file if it is not in memory."""
         session = self.live.get(room)
         if session is None:
             if len(self.live) == _LIVE:
@@ -281,7 +281,7 @@ class _Sessions:
         return session
 
     def drop(self, room: int) -> None:
-        """Forget a room of which there is no more: in most exports, rooms come one after the other."""
+        """Drop the session of a finished room; in most exports, rooms come one after the other."""
         self.live.pop(room, None)
 
     def _file(self, room: int) -> Path:
@@ -289,7 +289,7 @@ class _Sessions:
 
 
 def _told(error: LogError) -> str:
-    """What is wrong with a format that was named, as a sentence."""
+    """A sentence that says why the log cannot be read in the format that was given."""
     return f"The log cannot be read so: {error.reason.rstrip('.')}."
 
 
@@ -302,7 +302,7 @@ def _unknown(path: Path) -> str:
 
 
 def _chunks(lines: Iterable[tuple[LogRoom, Message]]) -> Iterator[list[tuple[LogRoom, Message]]]:
-    """So many lines that the model is fast, and so few that memory is small."""
+    """Splits lines into chunks, large enough for the model to be fast and small enough for memory."""
     chunk: list[tuple[LogRoom, Message]] = []
     size = 0
     for line in lines:
@@ -316,6 +316,6 @@ def _chunks(lines: Iterable[tuple[LogRoom, Message]]) -> Iterator[list[tuple[Log
 
 
 def _line(type: str, **fields: Any) -> str:
-    """A line; half a surrogate pair, which JSON can say and UTF-8 cannot, is a question mark."""
+    """A line of JSON; lone surrogates, which UTF-8 cannot encode, become question marks."""
     text = json.dumps({"type": type, **fields}, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Which channels are in the memory of which worker, and who may use them."""
+"""Tracks which channels are in the memory of which worker, and lets one request at a time use a channel."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from towhom.serve.workers import WorkerProcess, Workers
 log = logging.getLogger("towhom.serve")
 
 _REPLAYED = 256
-"""Messages to go through where no snapshot helps: another model made it, or somebody must be forgotten."""
+"""Messages to replay without a usable snapshot: another model made it, or somebody was forgotten."""
 _SWEEPS = 10
-"""Looks for quiet channels, in the time that makes one quiet."""
+"""Searches for idle channels during one idle time."""
 
 
 class Held:
-    """A channel that is in memory, or that somebody uses.
+    """A channel that is in memory or in use.
 
     Args:
-        name: Of the channel.
-        worker: Which it belongs to.
+        name: Name of the channel.
+        worker: The worker that it belongs to.
     """
 
     def __init__(self, name: str, worker: WorkerProcess) -> None:
@@ -39,39 +39,39 @@ class Held:
         self.worker = worker
         self.lock = asyncio.Lock()
         self.users = 0
-        """How many do something with it, or wait to."""
+        """Number of requests that use it, or wait for it."""
         self.live = False
         """Whether the worker has it in memory."""
         self.current = False
-        """Whether what is in memory is what is on disk."""
+        """Whether memory and disk agree."""
         self.claim = 0
-        """The fencing number under which it came into memory; under another, others may have written."""
+        """The fencing number when it was loaded; if it differs now, other servers may have written."""
         self.messages = 0
         self.kept = 0
-        """How many of its messages the last snapshot covers."""
+        """Number of its messages that the last snapshot covers."""
         self.used = monotonic()
 
     @property
     def ready(self) -> bool:
-        """Whether it can be asked at once."""
+        """Whether it can be used without loading it first."""
         return self.live and self.current
 
     def saved(self, messages: int, snapshot: Snapshot | None) -> None:
-        """What is in memory is on disk now."""
+        """Note that memory and disk agree now."""
         self.current, self.messages = True, messages
         if snapshot is not None:
             self.kept = snapshot.messages
 
 
 class Memory:
-    """Every channel belongs to one worker, by a hash of its name.
+    """The channels in memory. Every channel belongs to one worker, by a hash of its name.
 
     Args:
-        workers: What runs the model.
-        journal: Where channels come back from.
-        metrics: Counts those that come and go.
-        idle: Seconds after which a quiet channel leaves.
-        most: How many a worker keeps.
+        workers: The workers that run the model.
+        journal: The journal that channels are restored from.
+        metrics: Counts the channels that are loaded and evicted.
+        idle: Seconds after which an idle channel is evicted.
+        most: Maximum number of channels for each worker.
     """
 
     def __init__(
@@ -82,44 +82,44 @@ class Memory:
         self._metrics = metrics
         self._idle = idle
         self._most = most
-        # One a worker; those used last stand at the end.
+        # One for each worker; the most recently used channels are at the end.
         self._shards = [OrderedDict[str, Held]() for _ in workers.all]
         self._sweeper: asyncio.Task[None] | None = None
 
     @property
     def live(self) -> int:
-        """How many channels are in memory."""
+        """Number of channels in memory."""
         return sum(held.live for shard in self._shards for held in shard.values())
 
     def holds(self, name: str) -> bool:
-        """Whether a channel is in memory, or somebody uses it."""
+        """Whether a channel is in memory or in use."""
         return name in self._shards[self._workers.shard(name)]
 
     def start(self) -> None:
-        """Begin to let quiet channels leave."""
+        """Begin to evict idle channels."""
         self._sweeper = asyncio.create_task(self._sweep())
 
     async def spare(self, count: int) -> None:
-        """Let so many channels leave that were not used for longest."""
+        """Evict the `count` channels that have been unused for longest."""
         every = sorted(
             (held for shard in self._shards for held in shard.values()), key=lambda held: held.used
         )
         await self._evict([held for held in every if held.live and not held.users][:count])
 
     async def stop(self) -> None:
-        """Let all channels leave."""
+        """Evict all channels."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         await asyncio.gather(*(self._evict(list(shard.values())) for shard in self._shards))
 
     def lost(self, number: int) -> None:
-        """A worker has died: none of its channels is in memory any more."""
+        """Note that a worker has died: none of its channels is in memory any more."""
         for held in self._shards[number].values():
             held.live = False
 
     @asynccontextmanager
     async def using(self, name: str) -> AsyncIterator[Held]:
-        """A channel for oneself: one after the other, in the order in which they came."""
+        """Exclusive use of a channel; those who wait get it in order of arrival."""
         number = self._workers.shard(name)
         shard = self._shards[number]
         held = shard.setdefault(name, Held(name, self._workers.all[number]))
@@ -136,12 +136,12 @@ class Memory:
                 del shard[name]
 
     async def begin(self, held: Held) -> None:
-        """An empty channel instead of what is in memory."""
+        """Replace what is in memory by an empty channel."""
         await self._put(held, None, 0, [])
         held.messages = held.kept = 0
 
     async def bring(self, held: Held, kept: Kept) -> None:
-        """A channel from disk: its last snapshot, and what was said since."""
+        """Load a channel from disk: its last snapshot, and the messages since."""
         storage, name = self._journal.storage, held.name
         snapshot = await self._journal.read(storage.snapshot, name)
         latest = max(kept.first, kept.messages - _REPLAYED)
@@ -154,12 +154,12 @@ class Memory:
         held.saved(kept.messages, None)
 
     async def drop(self, held: Held) -> None:
-        """Let a channel leave that is not worth keeping."""
+        """Remove a channel from memory without a snapshot."""
         held.live = held.current = False
         with suppress(Problem, JobError):  # a worker that died has forgotten it, too
             await held.worker.ask("close", channel=held.name)
 
-    # -- inside
+    # -- internals
 
     async def _put(self, held: Held, state: str | None, first: int, messages: list[str]) -> bool:
         shard = self._shards[self._workers.shard(held.name)]
@@ -182,7 +182,7 @@ class Memory:
                 await self._evict([held for held in shard.values() if held.live and held.used < since])
 
     async def _evict(self, every: Iterable[Held]) -> None:
-        """Let channels leave that nobody uses; what they are is written, to come back soon."""
+        """Evict channels that are not in use; snapshots are written, so that they load quickly again."""
         await asyncio.gather(*(self._leave(held) for held in every))
 
     async def _leave(self, held: Held) -> None:
@@ -197,5 +197,5 @@ class Memory:
                 state = await held.worker.ask("close", channel=held.name)
                 if worth_it:
                     await self._journal.write(Keep(held.name, Snapshot(held.messages, state)))
-            except (Problem, JobError) as error:  # it can come back without a new snapshot, too
+            except (Problem, JobError) as error:  # it can be loaded without a new snapshot, too
                 log.error("a channel left without a snapshot: %s", described(error))

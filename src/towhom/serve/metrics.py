@@ -12,7 +12,7 @@ _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Metrics:
-    """What a server counts. A registry of its own, so that two servers in one process do not mix."""
+    """The metrics of a server, in a registry of its own, so that two servers in one process do not mix."""
 
     def __init__(self) -> None:
         self._registry = into = CollectorRegistry()
@@ -44,9 +44,9 @@ class Metrics:
         self._messages.inc(sum(len(each.messages) for each in changes if isinstance(each, Append | Replace)))
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
-        """Show a number that is asked for when somebody looks."""
+        """Add a gauge whose value is computed when it is read."""
         Gauge(name, help, registry=self._registry).set_function(value)
 
     def text(self) -> bytes:
-        """All of it, in the format of Prometheus."""
+        """All metrics, in the format of Prometheus."""
         return generate_latest(self._registry)

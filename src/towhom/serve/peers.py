@@ -1,4 +1,4 @@
-"""Requests for channels that another server owns: they are sent there, and its answer is passed on."""
+"""Forwards requests for channels that another server owns, and passes its answers on."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ log = logging.getLogger("towhom.serve")
 Found = TypeVar("Found")
 
 _GATE = "/v1/gate"
-"""Names the channel in its body."""
+"""Path of requests that name the channel in the body."""
 _CHANNEL = re.compile(r"/v1/channels/([^/]+)(/.*)?")
 _OWNERS = ("POST", "PUT", "PATCH", "DELETE")
-"""Methods that only the owner of a channel can answer; anybody can read."""
+"""Methods that only the owner of a channel can answer; any server can read."""
 _PAUSES = (0.05, 0.1, 0.2, 0.4)
 """Seconds before the owner of a channel is looked for again."""
 _KNOWN = 100_000
-"""Owners of channels that are remembered, so that the database need not be asked each time."""
+"""Number of owners that are cached, so that the database need not be asked each time."""
 _CONNECTING = 2.0
 _KEY = "Idempotency-Key"
 _PASSED = ("content-type", "retry-after", "www-authenticate", "allow", "location")
@@ -49,10 +49,10 @@ class Peers:
     """The servers that share the database, seen from one of them.
 
     Args:
-        journal: Knows who owns a channel.
-        storage: The same, and whether an owner lives.
-        settings: Of this server.
-        metrics: Counts what is passed on.
+        journal: Claims channels and looks up their owners.
+        storage: The shared storage, which also knows whether an owner lives.
+        settings: Settings of this server.
+        metrics: Counts the requests passed on.
     """
 
     def __init__(
@@ -74,20 +74,20 @@ class Peers:
         )
 
     def give_up(self, channel: str) -> None:
-        """This server has let go of a channel."""
+        """Note that this server has given up a channel."""
         self._given_up.add(channel)
 
     def gave_up(self, channel: str) -> bool:
-        """Whether a channel was given up since this was asked last: then it is for another server to take."""
+        """Whether a channel was given up since the last call: then another server should take it."""
         found = channel in self._given_up
         self._given_up.discard(channel)
         return found
 
     async def owner(self, channel: str) -> str | None:
-        """The address of the server that owns a channel; None if it is this one. It is, if no other is.
+        """The address of the server that owns a channel; None if this server does, or now takes it.
 
         Raises:
-            Problem: Nobody can tell.
+            Problem: The owner cannot be determined.
         """
         if self._storage.claimed(channel) is not None:
             return None
@@ -107,15 +107,15 @@ class Peers:
         here: Callable[[], Awaitable[Found | None]],
         there: Callable[[str], Awaitable[Found | None]],
     ) -> Found:
-        """What the owner of a channel gives, whichever server it is; a new one is waited for.
+        """The answer of a channel's owner, whichever server it is; waits for a new owner if need be.
 
         Args:
-            channel: Its name.
-            here: Does it, if this server is the owner; None if it is not any more.
-            there: Lets the server at an address do it; None if that does not answer, or is not the owner.
+            channel: Name of the channel.
+            here: Answers if this server is the owner; returns None if it no longer is.
+            there: Asks the server at an address; returns None if it does not answer, or is not the owner.
 
         Raises:
-            Problem: No owner was there for too long.
+            Problem: No owner answered in time.
         """
         end = monotonic() + self._patience
         for attempt in count():
@@ -134,15 +134,15 @@ class Peers:
     async def ask(
         self, address: str, channel: str, method: str, target: str, body: bytes, headers: dict[str, str]
     ) -> Response | None:
-        """The answer of the server that owns a channel; None if it does not come, or says that it does not.
+        """The answer of the server that owns a channel; None if it does not answer, or is not the owner.
 
         Args:
-            address: Of the server.
-            channel: Its name.
-            method: Of HTTP.
-            target: The path, as it is sent, with its query.
-            body: Of the request.
-            headers: Of the request.
+            address: Address of the server.
+            channel: Name of the channel.
+            method: HTTP method.
+            target: The encoded path, with its query.
+            body: Body of the request.
+            headers: Headers of the request.
         """
         asking = asyncio.create_task(
             self._client.request(
@@ -167,7 +167,7 @@ class Peers:
         return Response(found.content, found.status_code, passed)
 
     async def _found(self, channel: str) -> str | None:
-        """The owner; `MovedProblem` if nobody can tell now."""
+        """The owner; raises `MovedProblem` if it cannot be determined now."""
         try:
             return await self.owner(channel)
         except Problem as problem:
@@ -177,15 +177,15 @@ class Peers:
         try:
             return await self._journal.read(self._storage.lives, channel, address)
         except Problem:
-            return True  # nobody can tell, and nobody can take its place
+            return True  # the database is away, so no server can take its place either
 
 
 class PassOn:
-    """Around the application, inside of the gate: requests for a channel go to its owner.
+    """Middleware inside the gate that sends requests for a channel to its owner.
 
     Args:
-        app: What answers for channels of this server.
-        peers: The others.
+        app: The application, which answers for channels of this server.
+        peers: The other servers.
     """
 
     def __init__(self, app: ASGIApp, peers: Peers) -> None:
@@ -201,7 +201,7 @@ class PassOn:
             return
         body = await _whole(receive)
         channel = room_of(body) if channel is None else channel
-        if channel is None:  # the application says what is wrong
+        if channel is None:  # the application answers what is wrong
             await (await _answered(self._app, scope, body))(scope, receive, send)
             return
 
@@ -218,7 +218,7 @@ class PassOn:
             answer = await self._peers.by_owner(channel, here, there)
         elif not self._peers.gave_up(channel) and await self._peers.owner(channel) is None:
             answer = await _answered(self._app, scope, body)
-        else:  # never passed on twice: who sent it looks for the owner again
+        else:  # never passed on twice: the server that sent it looks for the owner again
             raise MovedProblem
         await answer(scope, receive, send)
 
@@ -229,7 +229,7 @@ def _target(scope: Scope) -> str:
 
 
 def _passed_headers(scope: Scope) -> dict[str, str]:
-    """What the owner has to know. A message without a key gets one, so that it can be sent again."""
+    """The headers to forward. A message without a key gets one, so that it can be sent again."""
     headers = MutableHeaders(scope=scope)
     if scope["method"] == "POST" and scope["path"].endswith("/messages") and _KEY not in headers:
         headers[_KEY] = f"passed-on-{secrets.token_hex(16)}"
@@ -237,7 +237,7 @@ def _passed_headers(scope: Scope) -> dict[str, str]:
 
 
 def _owned(scope: Scope) -> str | None:
-    """The channel whose owner has to answer a request, if there is one."""
+    """The channel whose owner has to answer a request; None if any server can."""
     if scope["type"] != "http" or scope["method"] not in _OWNERS:
         return None
     found = _CHANNEL.fullmatch(scope["path"])
@@ -247,7 +247,7 @@ def _owned(scope: Scope) -> str | None:
 
 
 async def _whole(receive: Receive) -> bytes:
-    """A body; how large it may be is the gate's business."""
+    """The whole body of a request; the gate limits its size."""
     parts = []
     while True:
         message = await receive()
@@ -259,14 +259,14 @@ async def _whole(receive: Receive) -> bytes:
 
 
 async def _answered(app: ASGIApp, scope: Scope, body: bytes) -> Response:
-    """What the application answers."""
+    """The application's answer."""
     given = False
     start: Message = {"status": 500, "headers": []}
     parts = []
 
     async def receive() -> Message:
         nonlocal given
-        if given:  # whoever asked is still there, as far as the application need know
+        if given:  # never report a disconnect to the application
             await asyncio.Event().wait()
         given = True
         return {"type": "http.request", "body": body, "more_body": False}

@@ -1,4 +1,4 @@
-"""Channels in a PostgreSQL database, for any number of servers at the same time."""
+"""Stores channels in a PostgreSQL database, for any number of servers at the same time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _READERS = 4
 _PAUSE = 0.1
 """Seconds between attempts to reach a database that is away."""
 _LONGEST = 7000
-"""Bytes of a notice; PostgreSQL takes no more than 8000."""
+"""Maximum bytes of a notice; PostgreSQL's limit is 8000."""
 _NOW = "extract(epoch FROM clock_timestamp())"
 _ID = "(SELECT id FROM channels WHERE name = %(name)s)"
 _MADE = f"""
@@ -61,7 +61,7 @@ _APPENDED = f"""
     ON CONFLICT (name) DO UPDATE SET messages = excluded.messages, updated = excluded.updated
     WHERE channels.messages = %(first)s
 """  # noqa: S608
-"""Nothing, if the channel does not end where the next messages begin."""
+"""Changes nothing if the channel does not end where the next messages begin."""
 _INTRODUCED = f"""
     INSERT INTO channels (name, messages, updated, people, history)
     VALUES (%(name)s, 0, {_NOW}, %(people)s, %(history)s)
@@ -99,13 +99,13 @@ Statement = tuple[str, dict[str, Any]]
 
 
 class PostgresStorage:
-    """Channels in a database. To open it is to join the servers that share it.
+    """Channels in a database. Opening it joins the servers that share it.
 
     Args:
-        database: Which.
-        address: At which other servers reach this one.
-        lease: Seconds after which a server that says nothing is taken for dead.
-        full: Whether a commit survives loss of power, whatever the database is set to.
+        database: The database.
+        address: Address at which other servers reach this one.
+        lease: Seconds after which a silent server is taken for dead.
+        full: Whether a commit survives a power cut, whatever the settings of the database.
 
     Raises:
         ConfigError: The database cannot be used.
@@ -123,7 +123,7 @@ class PostgresStorage:
         except psycopg.Error as error:
             raise ConfigError(f"database: {database.place} cannot be used ({described(error)})") from None
         self._writer = 0
-        """The process of the database that writes for us: we know what it tells of."""
+        """Id of the database process that writes for this server; its notices are ignored."""
         self._stopped = threading.Event()
         self._listener: threading.Thread | None = None
 
@@ -133,7 +133,7 @@ class PostgresStorage:
         self._listener.start()
 
     def secret(self) -> str:
-        """What servers show each other."""
+        """The secret that servers send each other."""
         return str(self._one("SELECT secret FROM secrets", {})[0])
 
     def claim(self, channel: str) -> Owner:
@@ -149,7 +149,7 @@ class PostgresStorage:
         return self._leases.claims()
 
     def lives(self, channel: str, address: str) -> bool:
-        """Whether a channel is owned by a server that lives, and whose address is this."""
+        """Whether a channel is owned by a live server with this address."""
         return self._database.retried(lambda connection: self._leases.lives(connection, channel, address))
 
     def shares(self) -> tuple[int, int]:
@@ -157,7 +157,7 @@ class PostgresStorage:
         return self._database.retried(self._leases.shares)
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """See `Storage`. A database that goes away in between is waited for, and asked what became of it."""
+        """See `Storage`. If the database goes away meanwhile, waits for it and asks for the outcome."""
         end = monotonic() + PATIENCE
         while True:
             transaction = _Transaction()
@@ -177,7 +177,7 @@ class PostgresStorage:
         self._leases.forget(change.channel for change in changes if isinstance(change, Release))
 
     def verify(self) -> None:
-        """See `Storage`. A database says by itself that it is lost."""
+        """See `Storage`. Does nothing: the queries themselves fail if the database is lost."""
 
     def check(self) -> None:
         """See `Storage`."""
@@ -271,7 +271,7 @@ class PostgresStorage:
         if self._listener is not None:
             self._listener.join()
 
-    # -- inside
+    # -- internals
 
     def _all(self, query: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         return self._database.retried(lambda connection: connection.execute(query, values).fetchall())
@@ -301,7 +301,7 @@ class PostgresStorage:
                 for notice in _notices(changes):
                     connection.execute("SELECT pg_notify('towhom', %s)", (notice,))
             if any(cursor.rowcount != 1 for cursor in appended):
-                # A standby took over that was behind, or an older backup is there.
+                # A standby that lagged behind took over, or an older backup was restored.
                 raise StorageError("a channel does not end where this server thought")
         except BaseException:
             with suppress(psycopg.Error):
@@ -311,10 +311,10 @@ class PostgresStorage:
         connection.execute("COMMIT")
 
     def _committed(self, number: str, end: float) -> bool:
-        """What became of a transaction whose end was not heard.
+        """Whether a transaction was committed, if the connection broke during the commit.
 
         Raises:
-            UnsureError: The database does not come back to say it.
+            UnsureError: The database does not come back in time.
         """
         while monotonic() < end:
             try:
@@ -328,7 +328,7 @@ class PostgresStorage:
         raise UnsureError
 
     def _listen(self, news: News) -> None:
-        """Tell of what other servers write; after a break, of everything."""
+        """Report channels that other servers change; after every new connection, report all channels."""
         while not self._stopped.is_set():
             with suppress(psycopg.Error), self._database.connect() as connection:
                 connection.execute("LISTEN towhom")
@@ -343,13 +343,13 @@ class PostgresStorage:
 
 
 class _Transaction:
-    """Something that is being written: its number, from when on it may be committed."""
+    """A transaction; it has its id from the moment it may be committed."""
 
     committing: str | None = None
 
 
 def _statements(change: Change) -> Iterator[Statement]:
-    """What writes a change."""
+    """The statements that write a change."""
     name = {"name": change.channel}
     match change:
         case Append(_, first, messages, snapshot, keyed):
@@ -408,7 +408,7 @@ def _kept(channel: str, snapshot: Snapshot | None) -> Iterator[Statement]:
 
 
 def _cleared(channel: str) -> Iterator[Statement]:
-    """Forget what was said in a channel."""
+    """Delete the messages of a channel, and what depends on them."""
     return (_forgotten(channel, table) for table in ("messages", "snapshots", "answers"))
 
 
@@ -417,7 +417,7 @@ def _forgotten(channel: str, table: str) -> Statement:
 
 
 def _notices(changes: Sequence[Change]) -> Iterator[str]:
-    """The names of channels that have news, as texts of JSON that are short enough."""
+    """The names of changed channels, as JSON lists that are short enough for notices."""
     names: list[str] = []
     size = 0
     for name in dict.fromkeys(each.channel for each in changes if not isinstance(each, Keep | Release)):

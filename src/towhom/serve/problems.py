@@ -1,4 +1,4 @@
-"""The one format of errors: a code for programs, a sentence for people, and where it is."""
+"""The single format of errors: a code for programs, a sentence for people, and the field that is wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_STATUS = {
     404: ("not-found", "There is nothing at this address; /openapi.json lists what there is.", None),
     405: ("method-not-allowed", "This address knows other methods; the header Allow lists them.", None),
 }
-"""What the framework refuses -> code, sentence, where."""
+"""Status of a refusal by the framework -> code, sentence, field."""
 _CHANNEL = "A channel's id has 1 to 128 characters, letters, digits and ._~#@:+- only, not all of them dots."
 _TIME = "A time is a text in ISO 8601, like 2024-05-31T10:00:00Z."
 _OF_TYPE = {
@@ -35,18 +35,18 @@ _OF_TYPE = {
     "too_short": "There must be one or more of these.",
     "model_attributes_type": "This must be an object.",
 }
-"""Kinds of invalid content -> what to say; of others, what pydantic says of the rule. None quotes it."""
+"""Type of a validation error -> sentence; others use pydantic's message. None quotes the content."""
 
 
 class Problem(HTTPException):
     """A request that cannot be answered.
 
     Args:
-        status: Of HTTP.
+        status: HTTP status.
         code: What is wrong, for programs; in kebab case.
         message: What is wrong and what to do, in one sentence. Never quotes a chat, never names a path.
         where: The field that is wrong, like `body.messages[3].text`.
-        headers: What else the answer bears.
+        headers: Additional headers of the answer.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Problem(HTTPException):
         self.code, self.message, self.where = code, message, where
 
     def response(self) -> JSONResponse:
-        """The answer."""
+        """The answer to the request."""
         return JSONResponse({"error": self._record()}, self.status_code, self.headers)
 
     def line(self) -> str:
-        """The last line of a stream that ends with it."""
+        """The last line of a stream that ends with this problem."""
         return json.dumps({"type": "error", "error": self._record()})
 
     def _record(self) -> dict[str, str | None]:
@@ -73,13 +73,13 @@ class Problem(HTTPException):
 
 
 def of_status(status: int, headers: Mapping[str, str] | None = None) -> Problem:
-    """What the framework refuses: no such address, no such method, a body that is no JSON."""
+    """The problem for a refusal by the framework: unknown address or method, or a body that is not JSON."""
     code, sentence, where = _OF_STATUS.get(status, ("bad-request", "The request cannot be read.", None))
     return Problem(status, code, sentence, where, headers)
 
 
 def of_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    """What is wrong with a request's content: the first thing."""
+    """The problem for the first validation error in a request's content."""
     error = errors[0]
     kind, place = str(error["type"]), tuple(error["loc"])
     if kind == "json_invalid":
@@ -93,16 +93,16 @@ def of_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
 
 
 def internal() -> Problem:
-    """An error of ours."""
+    """The problem for an error in our code."""
     return Problem(500, "internal", "The server made an error; its log has it under the id in X-Request-Id.")
 
 
 def stopping() -> Problem:
-    """The server ends before the answer."""
+    """The problem for a server that stops before it has answered."""
     return Problem(503, "stopping", "The server stops, and did not finish this; send it again later.")
 
 
 def _where(place: Sequence[str | int]) -> str:
-    """`body.messages[3].text`; the alternatives of a body, in angle brackets, are left out."""
+    """A field like `body.messages[3].text`; parts in angle brackets (alternatives of a body) are left out."""
     parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in place]
     return "".join(part for part in parts if not part.startswith(".<")).removeprefix(".")

@@ -15,11 +15,11 @@ _CLIENTS = 10_000
 
 
 class RateLimit:
-    """A bucket for each client, which fills evenly; a request takes a drop.
+    """A token bucket for each client, which refills at a steady rate.
 
     Args:
-        rate: Requests a second; 0 for no limit.
-        clock: What time it is, in seconds.
+        rate: Requests per second; 0 for no limit.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, rate: float, clock: Callable[[], float] = monotonic) -> None:
@@ -32,7 +32,7 @@ class RateLimit:
         """Count a request.
 
         Raises:
-            Problem: There were too many.
+            Problem: The client sent too many.
         """
         if not self._rate:
             return
@@ -41,7 +41,7 @@ class RateLimit:
         level = min(self._most, level + (now - since) * self._rate)
         allowed = level >= 1
         self._buckets[client] = (level - allowed, now)
-        if len(self._buckets) > _CLIENTS:  # the one that was quiet longest, whose bucket is likely full
+        if len(self._buckets) > _CLIENTS:  # the longest-idle client, whose bucket is probably full
             self._buckets.popitem(last=False)
         if not allowed:
             wait = ceil((1 - level) / self._rate)

@@ -1,4 +1,4 @@
-"""A chat that is followed: who its messages are for, and which conversations they belong to."""
+"""A chat that is followed: who its messages are for, and which threads they belong to."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from towhom.serve.answers import introduce, observation, selections, verdict_of
 from towhom.wire import message_from
 
 CHUNK = 32
-"""Messages that are taken at once: many are faster, and fewer keep others waiting less."""
+"""Messages processed at a time: more are faster, fewer make other jobs wait less."""
 
 
 class Room:
     """A session, and the number of its next message.
 
     Args:
-        model: What answers.
-        first: The number of its first message.
-        state: What `state` gave, to go on from there.
+        model: The model.
+        first: Number of the first message.
+        state: The result of `state`, to continue from there.
 
     Raises:
-        SessionError: The state is of no use.
+        SessionError: The state cannot be used.
     """
 
     def __init__(self, model: Model, first: int = 0, state: dict[str, Any] | None = None) -> None:
@@ -37,15 +37,15 @@ class Room:
         self._session = model.session(state["session"])
 
     def state(self) -> dict[str, Any]:
-        """All that it takes to go on later, as JSON can hold it."""
+        """Everything needed to continue later, as JSON-compatible data."""
         return {"next": self._next, "session": self._session.state()}
 
     def introduce(self, people: Sequence[dict[str, Any]]) -> None:
-        """Make people known who may not have spoken."""
+        """Register people, even if they have not spoken yet."""
         introduce(self._session, people)
 
     def observe(self, records: Sequence[dict[str, Any]]) -> Generator[Question, Heard, list[str]]:
-        """Take the next messages; gives observations as texts of JSON, which they stay from here on."""
+        """Observe the next messages; returns the observations as JSON texts."""
         texts: list[str] = []
         for start in range(0, len(records), CHUNK):
             chunk = [
@@ -53,20 +53,20 @@ class Room:
                 for line, record in enumerate(records[start : start + CHUNK], self._next)
             ]
             self._next += len(chunk)
-            # All of the chunk at once, which is far faster than one by one.
+            # The whole chunk at once is far faster than message by message.
             for observed in (yield from self._session.following(chunk)):
                 texts.append(json.dumps(observation(observed), ensure_ascii=False, separators=(",", ":")))
         return texts
 
     def remembers(self, id: str) -> bool:
-        """Whether the message of an identifier has been observed."""
+        """Whether a message with this id has been observed."""
         return self._session.remembers(id)
 
     def gate(self, number: int, record: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
         """Whether a bot speaks after a message that has been observed.
 
         Args:
-            number: The message's.
+            number: Number of the message.
             record: The message.
             question: `bot`, `policy`, `direct` and `max_tokens`.
         """
@@ -85,9 +85,9 @@ class Room:
         return verdict_of(verdict, question["max_tokens"])
 
     def select(self, responder: str, candidates: Sequence[str], top: int) -> list[dict[str, Any]]:
-        """So many pairs of addressee and response, the likeliest first."""
+        """The `top` likeliest pairs of addressee and response, best first."""
         return selections(self._session, responder, candidates, top)
 
     def respond(self, responder: str, bank: Bank, top: int, least: float) -> list[dict[str, Any]]:
-        """What somebody could say next, of what a bank holds, the best first."""
+        """Responses from a bank that a person could give next, the best first."""
         return [each.record() for each in self._session.respond(responder, bank, top, least=least)]

@@ -1,4 +1,4 @@
-"""Requests and answers as data: what OpenAPI describes."""
+"""The data types of requests and answers, which OpenAPI describes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 from towhom.live.responding import LEAST
 
 CHANNEL = r"^\.*[A-Za-z0-9_~#@:+-][A-Za-z0-9._~#@:+-]*$"
-"""What a channel may be called. Not dots alone: in an address, those lead elsewhere."""
+"""Pattern of channel ids. Dots alone are not allowed, because in an address they lead elsewhere."""
 
 
 def _iso(value: object) -> object:
@@ -31,7 +31,7 @@ def _iso(value: object) -> object:
 
 
 def _whole(text: str) -> str:
-    """A text that can be written as UTF-8; JSON can say half a surrogate pair, which cannot."""
+    """A text, checked to be encodable as UTF-8; JSON can express lone surrogates, which are not."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -40,12 +40,12 @@ def _whole(text: str) -> str:
 
 
 _LARGEST = 10**20
-"""Of whole numbers that are identifiers: all of 64 bits, and no longer than every limit on names allows."""
+"""Limit of whole numbers as ids: includes all of 64 bits, and is never longer than a name may be."""
 _IDENTIFIER = {"type": ["string", "integer"], "minimum": -_LARGEST, "maximum": _LARGEST}
 
 
 def _identifier(value: object) -> object:
-    """Many platforms number people and messages; to JSON, 3.0 is a whole number as well."""
+    """An id as a text; many platforms use numbers as ids, and in JSON, 3.0 is a whole number, too."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) is int:
@@ -58,12 +58,12 @@ def _identifier(value: object) -> object:
 
 
 def _count(value: object) -> object:
-    """To JSON, 3.0 is a whole number as well."""
+    """A whole number; in JSON, 3.0 is one, too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _not_blank(name: str | None) -> str | None:
-    """A name that can be seen; some platforms have empty ones, of people who are gone, say."""
+    """A name, or None if it has no visible characters, as some platforms send for deleted accounts."""
     return name if name and any(each.isprintable() and each != " " for each in name) else None
 
 
@@ -72,9 +72,9 @@ Text = Annotated[str, AfterValidator(_whole)]
 ShownName = Annotated[Text | None, AfterValidator(_not_blank)]
 Name = Annotated[str, Field(min_length=1), AfterValidator(_whole)]
 Identifier = Annotated[Text, BeforeValidator(_identifier), WithJsonSchema({**_IDENTIFIER})]
-"""Of a message, as its platform has it."""
+"""The platform's identifier of a message."""
 Who = Annotated[Name, BeforeValidator(_identifier), WithJsonSchema({**_IDENTIFIER, "minLength": 1})]
-"""Somebody: their name, or the platform's identifier of them."""
+"""A person: their name, or the platform's identifier for them."""
 Time = Annotated[
     datetime,
     BeforeValidator(_iso),
@@ -150,7 +150,7 @@ Line = Annotated[
     | Annotated[Deletion, Tag("<delete>")],
     Discriminator(_sort_of_line),
 ]
-"""A line of a chat, by its `kind`."""
+"""A line of a chat; its `kind` decides the type."""
 
 
 class Person(_In):
@@ -622,4 +622,4 @@ class ReportLine(BaseModel):
 
 
 LogLine = RoomsLine | MessageLine | ProgressLine | ReportLine | CompleteLine | FailureLine
-"""A line of what `/v1/logs` answers, by its `type`."""
+"""A line of the answer of `/v1/logs`; its `type` decides which."""

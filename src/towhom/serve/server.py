@@ -1,4 +1,4 @@
-"""Running the server: its socket, its signals, its log."""
+"""Runs the server: its socket, its signals, its log."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from towhom.serve.storages import open_storage
 log = logging.getLogger("towhom.serve")
 
 _PUTTING_AWAY = 5.0
-"""Seconds for what is left to do when no request is, however much time those took."""
+"""Seconds for saving state after the last request, however long the requests took."""
 
 
 def run(settings: Settings) -> None:
-    """Serve until a signal says to stop; then finish what was accepted.
+    """Serve until a signal says to stop; then finish the requests that were accepted.
 
     Raises:
-        ConfigError: There has to be a token, the address is in use, or the folder is.
+        ConfigError: A token is missing, or the address or the folder is in use.
         RefusedError: The model cannot be served.
     """
     tokens = settings.tokens()
@@ -53,10 +53,10 @@ def run(settings: Settings) -> None:
 
 
 def _storage(settings: Settings, listener: socket.socket) -> Storage:
-    """Where channels are kept.
+    """Open the storage of channels.
 
     Raises:
-        ConfigError: It cannot be used.
+        ConfigError: The storage cannot be used.
     """
     full = settings.synchronous == "full"
     address = settings.database_address()
@@ -76,7 +76,7 @@ def _storage(settings: Settings, listener: socket.socket) -> Storage:
 
 
 def _reachable(host: str, listener: socket.socket) -> str:
-    """Where other servers find this one, if nobody says it."""
+    """The address of this server for other servers, if none is configured."""
     port = listener.getsockname()[1]
     try:
         everywhere = ip_address(host).is_unspecified
@@ -110,7 +110,7 @@ async def _serve(service: Service, tokens: Sequence[str], listener: socket.socke
 
 @contextmanager
 def _ended_by(service: Service, seconds: float) -> Iterator[None]:
-    """End the process if something hangs that nothing else can end, such as a disk."""
+    """End the process after some seconds, if something hangs that cannot be stopped, such as a disk."""
 
     def end() -> None:
         log.error("the server did not come to an end, and is ended")
@@ -120,7 +120,7 @@ def _ended_by(service: Service, seconds: float) -> Iterator[None]:
     last = Timer(seconds, end)
     last.daemon = True
     last.start()
-    # It runs on to the end of the process, which waits for threads.
+    # The timer is not cancelled: it also covers the end of the process, which waits for threads.
     yield
 
 
@@ -130,7 +130,7 @@ def _log_to_stderr() -> None:
     sparing = Sparing()
     for handler in logging.getLogger().handlers:
         handler.addFilter(sparing)
-    # Its tracebacks have paths and may quote a chat; what goes wrong in a request is logged without.
+    # uvicorn's tracebacks have paths and may quote a chat; errors in requests are logged without them.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
 
 
@@ -141,9 +141,9 @@ def _log_unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> No
 
 @contextmanager
 def _bound(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that has its address, before anything else is begun."""
+    """A socket that is bound to the address before anything else is started."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol by name: asyncio turns off waiting for more to send only where it stands.
+    # Names the protocol, because asyncio sets TCP_NODELAY only then.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -154,13 +154,13 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
 
 
 class _Server(uvicorn.Server):
-    """Says where it is, and ends streams when it stops: they would not end by themselves."""
+    """Prints its address when it starts, and ends streams when it stops: they would not end by themselves."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
         self.stopping = monotonic()
-        """When it began to stop, if it has."""
+        """When it began to stop; before that, when it was created."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -176,7 +176,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Stop at a signal. It is not raised again at the end, as uvicorn does: there is more to put away."""
+        """Stop at a signal; unlike uvicorn, do not raise it again at the end, since there is more to save."""
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield

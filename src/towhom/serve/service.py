@@ -1,4 +1,4 @@
-"""The parts of a server, put together."""
+"""Connects the parts of a server."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 log = logging.getLogger("towhom.serve")
 
 _UNFAIR, _FEW = 1.3, 4
-"""How many times its share of channels a server may have, and so many more, before it gives some up."""
+"""A server gives up channels when it owns more than its fair share times `_UNFAIR`, plus `_FEW`."""
 _LOOKS = 20
-"""Looks for old messages in the time that messages are kept."""
+"""Searches for old messages during the time that messages are kept."""
 _SOON, _LATE = 0.5, 3600.0
-"""Seconds between them, at least and at most."""
+"""Minimum and maximum seconds between these searches."""
 _PATIENCE = 2.0
-"""Seconds that the storage has to show that it can be written."""
+"""Seconds within which the storage has to show that it can be written."""
 
 
 class Service:
-    """What answers requests.
+    """Answers requests.
 
     Args:
-        settings: All that can be set.
-        storage: Where channels are kept.
+        settings: Settings of the server.
+        storage: The storage of channels.
     """
 
     def __init__(self, settings: Settings, storage: Storage) -> None:
@@ -54,11 +54,11 @@ class Service:
         self.metrics = Metrics()
         self.followers = Followers(settings.max_streams)
         self.workers = Workers(settings.workers, settings.model, settings.deadline, self._lost)
-        """What follows channels; each has its own."""
+        """Workers that follow channels; each worker has channels of its own."""
         self.askers = Workers(
             settings.question_workers, settings.model, settings.deadline, lambda _: self.metrics.lost.inc()
         )
-        """What answers about chats that come whole: however long that takes, no channel waits for it."""
+        """Workers for requests with whole chats; however long those take, no channel waits for them."""
         self._storage = storage
         self.uploads = Uploads(settings, self.metrics.lost.inc)
         self._journal = Journal(storage, self.metrics)
@@ -77,7 +77,7 @@ class Service:
         self.metrics.watch("towhom_streams", "Clients that follow a channel.", lambda: self.followers.count)
 
     async def start(self) -> None:
-        """Load models and begin.
+        """Start the workers, which load the model, and the background tasks.
 
         Raises:
             RefusedError: The model cannot be served.
@@ -97,10 +97,10 @@ class Service:
             self._caring.append(asyncio.create_task(self._expire(self.settings.keep_seconds)))
 
     async def stop(self, seconds: float) -> None:
-        """Put everything away; no request may be under way.
+        """Save the state and stop; no request may be in progress.
 
         Args:
-            seconds: That channels have to leave memory; others come back without a snapshot.
+            seconds: Seconds for saving snapshots of channels; the rest are restored without one.
         """
         for task in self._caring:
             task.cancel()
@@ -118,10 +118,10 @@ class Service:
         self.uploads.kill()
 
     async def check(self) -> None:
-        """Whether requests can be answered; those who ask at the same time share an answer.
+        """Check that requests can be answered; simultaneous calls share one check.
 
         Raises:
-            Problem: They cannot.
+            Problem: They cannot be answered.
         """
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._check())
@@ -135,17 +135,17 @@ class Service:
             raise Problem(503, "not-ready", "The storage does not answer; look at its disk.") from error
 
     async def forget(self, channel: str, person: str) -> tuple[int, int]:
-        """Forget somebody in a channel, whichever server owns it.
+        """Forget a person in a channel, whichever server owns it.
 
         Returns:
-            In how many channels they were, which is 0 or 1, and how many lines were theirs.
+            The number of channels they occurred in, which is 0 or 1, and the number of their lines.
         """
 
         async def here() -> tuple[int, int]:
             try:
                 lines = await self.channels.forget(channel, person)
             except Problem as problem:
-                if problem.status_code != 404:  # else it was deleted meanwhile
+                if problem.status_code != 404:  # 404: the channel was deleted meanwhile
                     raise
                 lines = None
             return (0, 0) if lines is None else (1, lines)
@@ -165,7 +165,7 @@ class Service:
         return await self.peers.by_owner(channel, here, there)
 
     async def _share(self) -> None:
-        """Give up channels that nobody uses here, now and then; others may want them."""
+        """Regularly give up channels that are not used here, so that other servers can own them."""
         while True:
             await asyncio.sleep(self.settings.lease)
             try:
@@ -179,14 +179,14 @@ class Service:
                 log.warning("channels that nobody uses are not given up: the storage fails")
 
     async def _balance(self) -> None:
-        """Let some channels leave memory if this server has far more than its share, after others joined."""
+        """Evict some channels if this server owns far more than its share, as after other servers join."""
         channels, servers = await self._journal.read(self._storage.shares)
         fair, own = channels / max(servers, 1), len(self._storage.claims())
         if own > fair * _UNFAIR + _FEW:
             await self._memory.spare(ceil((own - fair) / 4))
 
     async def _expire(self, seconds: float) -> None:
-        """Delete old messages, now and then: of channels that this server owns, and that nobody does."""
+        """Regularly delete old messages of channels that this server owns, or that no server owns."""
         while True:
             before = time() - seconds
             try:
@@ -206,7 +206,7 @@ class Service:
 
 
 def _peers(settings: Settings, storage: Storage, journal: Journal, metrics: Metrics) -> Peers | None:
-    """The other servers, if there may be some."""
+    """The other servers; None if the storage is not shared."""
     if not storage.shared:
         return None
     from towhom.serve.peers import Peers

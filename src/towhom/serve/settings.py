@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from towhom.errors import ConfigError
 
 PREFIX = "TOWHOM_SERVE_"
-"""Of environment variables: `max_body` is TOWHOM_SERVE_MAX_BODY."""
+"""Prefix of environment variables: `max_body` is TOWHOM_SERVE_MAX_BODY."""
 
 _SHORTEST_TOKEN = 16
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -25,13 +25,14 @@ _KINDS = {str: "a text", int: "a whole number", float: "a number", Path: "a path
 
 @dataclass(frozen=True)
 class About:
-    """What there is to say of a setting.
+    """The description of a setting.
 
     Args:
-        help: What it does.
-        default: What it is if nobody says so, where that is not a plain value.
-        least: Of numbers.
-        choices: Of texts.
+        help: What the setting does.
+        default: Description of the default, where that is not a plain value.
+        least: Minimum of a number.
+        most: Maximum of a number.
+        choices: Allowed values of a text.
     """
 
     help: str
@@ -42,19 +43,19 @@ class About:
 
 
 def _workers() -> int:
-    """One a core, but for the one that speaks HTTP."""
+    """One worker per core, less one for the process that speaks HTTP."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(cores - 1, 1)
 
 
 def _state_folder() -> Path:
-    """Where programs keep what outlives them, for this user."""
+    """The folder in which towhom keeps its state for this user."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "towhom"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a server may be told. Each is a flag, an environment variable, and a key of the TOML file."""
+    """The settings of a server. Each is a flag, an environment variable, and a key of the TOML file."""
 
     host: Annotated[str, About("Address to listen on; beyond loopback, a token is needed.")] = "127.0.0.1"
     port: Annotated[int, About("Port to listen on; 0 takes a free one.", least=0, most=65535)] = 8080
@@ -135,14 +136,14 @@ class Settings:
 
     @property
     def keep_seconds(self) -> float | None:
-        """How long messages are kept; None: for ever."""
+        """Seconds that messages are kept; None: for ever."""
         return None if self.keep is None else _seconds(self.keep)
 
     def database_address(self) -> str | None:
         """The address of the database, if there is one.
 
         Raises:
-            ConfigError: Both are given, or the file cannot be read.
+            ConfigError: Both `database` and `database_file` are given, or the file cannot be read.
         """
         if self.database_file is None:
             return self.database
@@ -157,10 +158,10 @@ class Settings:
         return address
 
     def tokens(self) -> tuple[str, ...]:
-        """Every token that opens the server.
+        """Every token that the server accepts.
 
         Raises:
-            ConfigError: The file cannot be read, a token is too short, or there has to be one and is not.
+            ConfigError: The file cannot be read, a token is too short, or a token is required and missing.
         """
         found = [] if self.token is None else [self.token]
         if self.token_file is not None:
@@ -185,7 +186,7 @@ class Settings:
 
 @cache
 def known_settings() -> dict[str, tuple[type, About]]:
-    """Every setting: what it is (a text, a number, a path), and what there is to say of it."""
+    """Every setting by name: its type (a text, a number, a path), and its description."""
     hints = get_type_hints(Settings, include_extras=True)
     found = {}
     for name in (each.name for each in fields(Settings)):
@@ -197,15 +198,15 @@ def known_settings() -> dict[str, tuple[type, About]]:
 def load_settings(
     flags: Mapping[str, Any], environment: Mapping[str, str], config: Path | None = None
 ) -> Settings:
-    """The settings: a flag goes before the environment, that before the file, that before the default.
+    """Load the settings: flags override the environment, which overrides the file and then the defaults.
 
     Args:
-        flags: By name; None where a flag was not given.
-        environment: Of the process.
+        flags: Flags by name; None where a flag was not given.
+        environment: Environment of the process.
         config: A TOML file whose keys are the names of settings.
 
     Raises:
-        ConfigError: Something is wrong; the message names all of it.
+        ConfigError: Something is wrong; the message lists every problem.
     """
     problems: list[str] = []
     sources = [(f"{config}: ", _file(config, problems))]
@@ -234,7 +235,7 @@ def load_settings(
 
 
 def has_password(address: str) -> bool:
-    """Whether the address of a database may have a password in it.
+    """Whether the address of a database may contain a password.
 
     >>> has_password("postgresql://ada@localhost/chats"), has_password("postgresql://ada:s3cret@localhost/chats")
     (False, True)
@@ -247,13 +248,13 @@ def has_password(address: str) -> bool:
 
 
 def _seconds(text: str) -> float:
-    """How long a text says.
+    """The seconds that a duration like `36h` stands for.
 
     >>> _seconds("36h")
     129600.0
 
     Raises:
-        ValueError: It says nothing of the kind.
+        ValueError: The text is not a duration.
     """
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", text.strip())
     if found is None or not float(found[1]):
@@ -272,10 +273,10 @@ def _file(path: Path | None, problems: list[str]) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """A value as its setting needs it: numbers are texts in the environment, and numbers in a file.
+    """A value converted to the type of its setting: numbers are texts in the environment, numbers in a file.
 
     Raises:
-        ValueError: It cannot be; the text says why.
+        ValueError: The value is not allowed; the text says why.
     """
     if name not in known_settings():
         raise ValueError(f"there is no setting {name}; known are {', '.join(known_settings())}")
@@ -287,7 +288,7 @@ def _checked(name: str, value: Any) -> Any:
         made = kind(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be {_KINDS[kind]}") from None
-    # Written so that what is not a number is not allowed either.
+    # Written with `not`, so that NaN is refused, too.
     if about.least is not None and not made >= about.least:
         raise ValueError(f"{name} must be {about.least:g} or more, is {made:g}")
     if about.most is not None and not made <= about.most:

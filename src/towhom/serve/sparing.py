@@ -1,4 +1,4 @@
-"""A log that nobody can fill: of what repeats, a few lines a second, and how many there were besides."""
+"""Keeps clients from flooding the log: repeated lines are limited, and those left out are counted."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from time import monotonic
 log = logging.getLogger("towhom.serve")
 
 _LINES = 10
-"""Of a kind, in a second."""
+"""Maximum lines of a kind per second."""
 
 
 class Sparing(logging.Filter):
-    """Lets few lines of a kind pass: warnings, errors, and refused requests (`extra={"few": True}`).
+    """Limits lines of the same kind: warnings, errors, and refused requests (`extra={"few": True}`).
 
     Args:
-        clock: What time it is, in seconds.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()
         self._clock = clock
         self._kinds: dict[str, tuple[float, int]] = {}
-        """What is said -> since when it is counted, and how often that was."""
+        """Message format of a line -> start of its current second, and number of lines since."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a line is written."""

@@ -1,4 +1,4 @@
-"""Channels in an SQLite file: the storage of one server, with nothing to install."""
+"""Stores channels in an SQLite file, for one server, with nothing to install."""
 
 from __future__ import annotations
 
@@ -70,24 +70,25 @@ _UPGRADES = {
         UPDATE messages SET received = (SELECT updated FROM channels WHERE id = channel);
     """,
 }
-"""Format versions that can be read -> what makes them the next one."""
+"""Older format version -> statements that upgrade it to the next."""
 _PATIENCE = 2.0
-"""Seconds to wait for others who use the file, such as a backup."""
+"""Seconds to wait for other users of the file, such as a backup."""
 _ROOM = 16 << 20
-"""Bytes of a disk that is as good as full."""
+"""Free bytes below which a disk counts as full."""
 _FORGETTING = (Redact, Expire, Delete, Replace)
 _TABLES = ("channels", "messages", "snapshots", "answers", "checks")
 
 
 class SqliteStorage:
-    """Channels in an SQLite file. Everything in it is a chat, so that only its owner may read it.
+    """Channels in an SQLite file. It contains chats, so only its owner may read it.
 
     Args:
-        folder: Where; made if it is not there.
-        full: Whether a commit survives loss of power; otherwise it survives whatever happens to the server.
+        folder: Folder of the file; created if it does not exist.
+        full: Whether a commit survives a power cut; if False, it survives any crash of the server.
 
     Raises:
-        ConfigError: The folder cannot be used, another server uses it, a newer one wrote it; it is damaged.
+        ConfigError: The folder cannot be used, another server uses it, a newer version wrote it, or it is
+            damaged.
     """
 
     readers = 1
@@ -112,10 +113,10 @@ class SqliteStorage:
             os.umask(mask)
 
     def start(self, news: News) -> None:
-        """See `Storage`. There are no others."""
+        """See `Storage`. Does nothing: there are no other servers."""
 
     def claim(self, channel: str) -> Owner:
-        """See `Storage`. Whoever has the folder owns all channels."""
+        """See `Storage`. The server that uses the folder owns all channels."""
         return Owner(0)
 
     def claimed(self, channel: str) -> int | None:
@@ -147,18 +148,18 @@ class SqliteStorage:
         self.verify()
 
     def verify(self) -> None:
-        """See `Storage`. A file that was deleted or replaced can be written on, and is gone in the end."""
+        """See `Storage`. Writes to a deleted or replaced file succeed, but are lost when it is closed."""
         try:
             intact = all(_identity(path) == known for path, known in self._identities.items())
             size = self._path.stat().st_size
         except OSError as error:
             raise LostError from error
-        if not intact or size < self._size:  # it grows, and nothing that we do makes it smaller
+        if not intact or size < self._size:  # the server never shrinks the file
             raise LostError
         self._size = size
 
     def check(self) -> None:
-        """See `Storage`. It is read as somebody reads it who opens it anew."""
+        """See `Storage`. Reads through a newly opened connection, as after a restart."""
         self.verify()
         written = (time(),)
         self._writer.execute("INSERT OR REPLACE INTO checks VALUES (0, ?)", written)
@@ -256,8 +257,8 @@ class SqliteStorage:
         self._opened.close()
 
     def _overwrite(self) -> None:
-        """Leave nothing of what was deleted in the file for what is new, unless a backup reads it."""
-        with suppress(sqlite3.Error):  # what matters is written
+        """Truncate the write-ahead log, which may contain deleted data, unless a backup is reading it."""
+        with suppress(sqlite3.Error):  # the changes themselves are written already
             self._writer.execute("PRAGMA busy_timeout = 0")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._writer.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000:.0f}")
@@ -294,7 +295,7 @@ class SqliteStorage:
                 pass
 
     def _made(self, name: str, messages: int) -> int:
-        """The number of a channel that has so many messages now."""
+        """The id of a channel, after its message count is updated or the channel is created."""
         self._writer.execute(
             "INSERT INTO channels (name, messages, updated, history) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (name) DO UPDATE SET messages = excluded.messages, updated = excluded.updated",
@@ -355,7 +356,7 @@ class SqliteStorage:
         self._writer.execute("UPDATE channels SET first = ? WHERE id = ?", (first, channel))
 
     def _clear(self, name: str) -> None:
-        """Forget what was said in a channel."""
+        """Delete the messages of a channel, and what depends on them."""
         for table in ("messages", "snapshots", "answers"):
             self._writer.execute(
                 f"DELETE FROM {table} WHERE channel = (SELECT id FROM channels WHERE name = ?)",  # noqa: S608
@@ -372,7 +373,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _locked(path: Path) -> sqlite3.Connection:
-    """A lock that lasts as long as the process, however it ends."""
+    """A lock that is released when the process ends, however it ends."""
     lock = _connected(path)
     lock.execute("PRAGMA busy_timeout = 0")
     try:
@@ -385,7 +386,7 @@ def _locked(path: Path) -> sqlite3.Connection:
 
 
 def _files(path: Path) -> tuple[Path, Path]:
-    """The file, and that in which SQLite writes what is new."""
+    """The database file and its write-ahead log."""
     return path, path.with_name(f"{path.name}-wal")
 
 
@@ -395,10 +396,10 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """See to it that a file is what it should be; all of it is read.
+    """Check the integrity of a whole file.
 
     Raises:
-        ConfigError: It is damaged.
+        ConfigError: The file is damaged.
     """
     try:
         found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
@@ -424,5 +425,5 @@ def _prepare(connection: sqlite3.Connection, path: Path, full: bool) -> None:
         reason = f"the channels in it have format version {version}, expected {VERSION}"
         raise ConfigError(f"data: {reason}; use the version of towhom that wrote them")
     check_whole(connection, path)
-    # So that the file for what is new is there.
+    # Makes sure that the write-ahead log exists.
     connection.execute("INSERT OR REPLACE INTO checks VALUES (0, ?)", (time(),))

@@ -13,7 +13,7 @@ from towhom.serve.problems import of_status
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 _SCRIPT, _STYLE = hashes()
 _HEADERS = {
-    # A report is shown in a frame of its own, which has our policy: of what is in it, its own parts may run.
+    # A report is shown in a frame that inherits this policy: only the report's own script and style may run.
     "Content-Security-Policy": f"default-src 'self'; img-src 'self' data:; script-src 'self' '{_SCRIPT}'; "
     f"style-src 'self' '{_STYLE}'; frame-src blob:",
     "Cache-Control": "no-cache",

@@ -1,4 +1,4 @@
-"""What the server asks of a storage, and what can be written. `sqlite` and `postgres` do it."""
+"""The interface of storages, and the changes that can be written. `sqlite` and `postgres` implement it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 REMEMBERED = 10_000
-"""Messages of a channel after which an answer can not be had again by its key. No clock: clocks jump."""
+"""Messages of a channel after which a key is forgotten. Not measured by the clock, since clocks jump."""
 
 
 class StorageError(Exception):
-    """Something cannot be read or written, and nothing was."""
+    """The storage cannot be read or written; nothing was written."""
 
 
 class LostError(StorageError):
-    """The file that channels are kept in is not what it was when it was opened."""
+    """The file of channels was deleted, replaced or truncated since it was opened."""
 
 
 class AwayError(StorageError):
@@ -24,22 +24,22 @@ class AwayError(StorageError):
 
 
 class UnsureError(StorageError):
-    """The database went away while it was told to commit; nobody knows whether it did."""
+    """The database went away during a commit; whether it committed is unknown."""
 
 
 class FencedError(StorageError):
-    """Another server owns the channel, or nobody does."""
+    """This server does not own the channel: another server does, or none."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A channel that is kept.
+    """A stored channel.
 
     Args:
-        name: Of the channel.
-        messages: The number of its next message.
-        updated: When the last came, in seconds since 1970.
-        first: The number of the first message that is still kept.
+        name: Name of the channel.
+        messages: Number of its next message.
+        updated: When its last message came, in seconds since 1970.
+        first: Number of the first message that is still stored.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Page:
-    """Observations of a channel with their numbers, in order; all of the same history."""
+    """Observations of a channel with their numbers, in order; all from the same history."""
 
     history: int
     observations: list[tuple[int, str]]
@@ -58,7 +58,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a channel was after so many messages."""
+    """The state of a channel after so many messages."""
 
     messages: int
     state: str
@@ -66,9 +66,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Keyed:
-    """An answer that can be had again: the key, what was asked (a fingerprint), and which messages it has.
+    """An answer that can be repeated: its key, the fingerprint of the request, and the messages it covers.
 
-    The fingerprint is empty if somebody was forgotten whose messages it was made of.
+    The fingerprint is empty if it covered messages of a person who was forgotten.
     """
 
     key: str
@@ -79,23 +79,23 @@ class Keyed:
 
 @dataclass(frozen=True)
 class Owner:
-    """Who owns a channel: this server, by its fencing number, or one at another address."""
+    """The owner of a channel, with its fencing number: this server if the address is None."""
 
     number: int
     address: str | None = None
 
 
-# What can be written.
+# The changes that can be written.
 
 Row = tuple[str, str]
-"""A message as it was sent, and what was observed; texts of JSON."""
+"""A message as it was sent, and its observation; both JSON texts."""
 NumberedRow = tuple[int, str, str]
-"""The same, with its number."""
+"""A `Row` with the number of its message in front."""
 
 
 @dataclass(frozen=True)
 class Append:
-    """The next messages of a channel, which is made if it is new."""
+    """Append messages to a channel, which is created if it is new."""
 
     channel: str
     first: int
@@ -106,7 +106,7 @@ class Append:
 
 @dataclass(frozen=True)
 class Replace:
-    """A channel's messages, instead of those that it had; it is made if it is new."""
+    """Replace the messages of a channel, which is created if it is new."""
 
     channel: str
     messages: Sequence[Row]
@@ -115,9 +115,9 @@ class Replace:
 
 @dataclass(frozen=True)
 class Introduce:
-    """Those who are made known to a channel (JSON), instead of those who were; it is made if it is new.
+    """Replace the registered people of a channel (JSON), which is created if it is new.
 
-    Without a snapshot, the one that there is goes: it knows somebody who is not known any more.
+    Without a snapshot, the existing one is deleted: it knows somebody who is no longer registered.
     """
 
     channel: str
@@ -127,7 +127,7 @@ class Introduce:
 
 @dataclass(frozen=True)
 class Keep:
-    """What a channel is now."""
+    """Store a snapshot of a channel."""
 
     channel: str
     snapshot: Snapshot
@@ -135,9 +135,9 @@ class Keep:
 
 @dataclass(frozen=True)
 class Redact:
-    """Some messages of a channel say something else now, and so do those who are made known to it (JSON).
+    """Change some messages of a channel, and its registered people (JSON).
 
-    The snapshot goes, and so do the fingerprints of answers that have these messages.
+    The snapshot is deleted, and so are the fingerprints of answers that cover these messages.
     """
 
     channel: str
@@ -147,9 +147,9 @@ class Redact:
 
 @dataclass(frozen=True)
 class Expire:
-    """The messages of a channel that came before a time (in seconds since 1970) are deleted.
+    """Delete the messages of a channel that came before a time (in seconds since 1970).
 
-    The snapshot goes, and so do keys of these messages. Numbers stay as they are.
+    The snapshot and the keys of these messages are deleted, too. Numbers stay as they are.
     """
 
     channel: str
@@ -158,99 +158,99 @@ class Expire:
 
 @dataclass(frozen=True)
 class Delete:
-    """A channel and all that is known of it."""
+    """Delete a channel and everything stored about it."""
 
     channel: str
 
 
 @dataclass(frozen=True)
 class Release:
-    """A channel is not owned by this server any more."""
+    """Give up the ownership of a channel."""
 
     channel: str
 
 
 Change = Append | Replace | Introduce | Keep | Redact | Expire | Delete | Release
 News = Callable[[Sequence[str] | None], None]
-"""Told of channels that other servers have changed; None: any may have changed."""
+"""Called with the channels that other servers have changed; None: any may have changed."""
 
 
 class Storage(Protocol):
-    """What the server asks of a storage. Writes come from one thread; reads come from `readers` others.
+    """The interface of a storage. One thread writes; `readers` other threads read.
 
-    What cannot be done raises `StorageError`, or what the storage's library or the system raises.
+    Methods that fail raise `StorageError`, or an error of the storage's library or of the system.
     """
 
     readers: int
-    """Threads that may read at the same time."""
+    """Number of threads that may read at the same time."""
     shared: bool
     """Whether other servers use it at the same time."""
 
     def start(self, news: News) -> None:
-        """Begin to tell of what other servers write."""
+        """Begin to report changes by other servers."""
 
     def claim(self, channel: str) -> Owner:
-        """Own a channel, unless a server that lives owns it; who owns it then. Called by readers."""
+        """Become the owner of a channel, unless a live server is; returns the owner. Called by readers."""
 
     def claimed(self, channel: str) -> int | None:
-        """The fencing number, if this server owns a channel; at once."""
+        """The fencing number if this server owns the channel, else None; does not block."""
 
     def claims(self) -> list[str]:
-        """All channels that this server owns, if it shares them with others; at once."""
+        """All channels that this server owns, if the storage is shared; does not block."""
 
     def shares(self) -> tuple[int, int]:
-        """How many channels are owned by servers that live, and how many such servers there are."""
+        """The number of channels that live servers own, and the number of live servers."""
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Write all of these, in their order, or none; when it returns, they are safe.
+        """Write all changes in order, or none; when this returns, they are safe.
 
         Raises:
             FencedError: This server does not own one of the channels.
         """
 
     def verify(self) -> None:
-        """Fail with `LostError` if what is written would not be there after a restart; quick."""
+        """Fail with `LostError` if written data would not survive a restart; fast."""
 
     def check(self) -> None:
-        """Fail if nothing can be written, or what is written cannot be read."""
+        """Fail if data cannot be written, or not be read back."""
 
     def count(self) -> int:
-        """How many channels there are."""
+        """Number of channels."""
 
     def channels(self, after: str, limit: int) -> list[Kept]:
-        """Channels in the order of their names, those after a name."""
+        """Up to `limit` channels whose names come after a name, in order."""
 
     def channel(self, name: str) -> Kept | None:
-        """One of them."""
+        """The channel with a name; None if there is none."""
 
     def page(self, channel: str, first: int, limit: int) -> Page | None:
-        """Observations from some number on; None if there is no such channel."""
+        """Up to `limit` observations from a number on; None if there is no such channel."""
 
     def messages(self, channel: str, first: int) -> list[str]:
-        """All messages from some number on, as they were sent."""
+        """All messages from a number on, as they were sent."""
 
     def rows(self, channel: str, first: int, limit: int) -> list[NumberedRow]:
-        """Messages with their observations, from some number on."""
+        """Up to `limit` messages with their observations, from a number on."""
 
     def people(self, channel: str) -> str:
-        """Those who are made known to it, as JSON; nobody if there is no such channel."""
+        """The registered people of a channel, as JSON; an empty list if there is no such channel."""
 
     def snapshot(self, channel: str) -> Snapshot | None:
-        """The last that was written."""
+        """The latest snapshot of a channel; None if there is none."""
 
     def keyed(self, channel: str, key: str) -> Keyed | None:
-        """The answer that was given for a key."""
+        """The answer that was given for a key; None if there is none."""
 
     def older(self, before: float, after: str, limit: int) -> list[str]:
-        """Channels, in the order of their names, whose first message came before a time."""
+        """Up to `limit` channels after a name, in order, whose first message came before a time."""
 
     def naming(self, quoted: str, channels: Sequence[str]) -> list[str]:
-        """Those channels in which a text of JSON stands, with its quotation marks."""
+        """Those of the channels whose data contains a JSON string, given with its quotation marks."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the storage, and give up all channels."""
 
 
 def new_history() -> int:
-    """A number for a history of a channel, which no other has had."""
+    """A new unique number for a history of a channel."""
     return secrets.randbits(53)

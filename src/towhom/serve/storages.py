@@ -1,4 +1,4 @@
-"""Where channels can be kept: storages by the scheme of an address; other packages may add theirs."""
+"""The storages for channels, by the scheme of their address; other packages can add storages."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def storages() -> dict[str, str]:
 
 
 def open_storage(address: str, *, full: bool) -> Storage | None:
-    """The storage of another package at an address; None if the scheme is none of theirs.
+    """Open another package's storage at an address; None if no other package has registered the scheme.
 
     Raises:
-        PluginError: It cannot be loaded, or wants to be shared by servers.
-        TowhomError: As the storage says.
+        PluginError: The storage cannot be loaded, or is a shared one.
+        TowhomError: The storage raised it.
     """
     scheme = address.partition("://")[0]
     if scheme in STORAGES or scheme not in registered(GROUP):

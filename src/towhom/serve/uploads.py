@@ -1,4 +1,4 @@
-"""Logs that are sent as files: kept for as long as they are looked at, in a process of their own."""
+"""Uploaded logs: each is stored only while it is processed, in a process of its own."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ log = logging.getLogger("towhom.serve")
 _PREFIX = "towhom-log-"
 _NAMELESS = "log"
 _LONGEST_NAME = 200
-"""Bytes: file systems take few more."""
+"""Maximum bytes of a file name; file systems allow few more."""
 _BUFFER = 1 << 20
-"""Bytes that are written at once."""
+"""Bytes that are written at a time."""
 _STALLED = 60.0
-"""Seconds after which a client that takes nothing is given up."""
+"""Seconds after which a client that receives nothing is given up."""
 
 
 class Uploads:
-    """All logs that are looked at.
+    """All logs that are being processed.
 
     Args:
-        settings: How many there may be, and how large.
+        settings: Settings, with the limits on number and size of logs.
         lost: Called when a process has died.
     """
 
@@ -48,13 +48,13 @@ class Uploads:
         self.count = 0
 
     def start(self) -> None:
-        """Remove what a server that was killed has left behind."""
+        """Remove the folders that a killed server has left behind."""
         for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
             with suppress(OSError, ImportError), _locked(folder):
                 rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """End all that is under way: a long log would hold up the end of the server."""
+        """End all logs in progress: a long log would delay the stop of the server."""
         self._stopping.set()
 
     def kill(self) -> None:
@@ -64,10 +64,10 @@ class Uploads:
 
     @asynccontextmanager
     async def keep(self, name: str, body: AsyncIterator[bytes]) -> AsyncIterator[Path]:
-        """A body as a file, for as long as it is needed.
+        """Store a body as a file, for as long as it is needed.
 
         Raises:
-            Problem: There are too many, or the disk is full.
+            Problem: There are too many logs, or the disk is full.
         """
         most = self._settings.max_logs
         if self.count >= most:
@@ -86,10 +86,10 @@ class Uploads:
     async def answers(
         self, path: Path, format: str | None = None, *, report: bool = False
     ) -> AsyncIterator[list[str]]:
-        """What is said of a log, in lines of JSON, some at a time. The first come when it can be read.
+        """The answers about a log, as lists of JSON lines. The first list comes when the log can be read.
 
         Raises:
-            Problem: It cannot be read, takes too long, or the server stops.
+            Problem: The log cannot be read, takes too long, or the server stops.
             JobError: There is an error in our code.
         """
         process = WorkerProcess(self._settings.model, self._settings.deadline, self._lost)
@@ -100,7 +100,7 @@ class Uploads:
             await process.ask("log", path=str(path), **asked)
             following = asyncio.ensure_future(process.ask("more"))
             while lines := await self._unless_stopping(following):
-                # The process works on while these are sent, and no further.
+                # The process prepares the next lines, and no more, while these are sent.
                 following = asyncio.ensure_future(process.ask("more"))
                 yield lines
         except RefusedError as error:
@@ -125,13 +125,13 @@ class Uploads:
 
 
 class LogResponse(Response):
-    """Takes a log from a request, and answers while it is looked at.
+    """Takes a log from a request, and streams the answers while the log is processed.
 
     Args:
-        uploads: What looks at it.
-        name: Of the file.
-        format: Of the log; found by looking if None.
-        report: Whether the answer is a report of it, and not its messages.
+        uploads: Processes the log.
+        name: Name of the file.
+        format: Format of the log; detected if None.
+        report: Whether the answer is a report on the log instead of its messages.
     """
 
     media_type = "application/x-ndjson"
@@ -144,7 +144,7 @@ class LogResponse(Response):
         self._uploads, self._name, self._format, self._report = uploads, name, format, report
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Ends when the client goes away, whatever is being done then."""
+        """Send the answer; ends when the client disconnects, whatever is in progress."""
         with suppress(ClientDisconnect):
             async with self._uploads.keep(self._name, Request(scope, receive).stream()) as path:
                 sending = asyncio.ensure_future(self._send(path, send))
@@ -182,7 +182,7 @@ class LogResponse(Response):
 
 
 async def _pass(send: Send, lines: list[str]) -> None:
-    """Send lines; waits for a client that is slower than we are, but not for ever."""
+    """Send lines; waits for a slow client, but not for ever."""
     body = "".join(f"{line}\n" for line in lines).encode()
     async with asyncio.timeout(_STALLED):
         await send({"type": "http.response.body", "body": body, "more_body": True})
@@ -204,7 +204,7 @@ async def _write(path: Path, body: AsyncIterator[bytes]) -> None:
 
 
 def _file_name(name: str) -> str:
-    """The name of a file, without folders: some formats have the date in it, and it is shown."""
+    """A safe file name, without folders; it is kept because it is shown, and some formats need its date."""
     shown = "".join(each for each in PurePosixPath(name.replace("\\", "/")).name if each.isprintable())
     cut = shown.encode("utf-8", "replace")[-_LONGEST_NAME:].decode("utf-8", "ignore")
     return _NAMELESS if cut in ("", ".", "..") else cut
@@ -212,14 +212,14 @@ def _file_name(name: str) -> str:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder that is ours alone, and is gone afterwards; if we are killed, at the next start."""
+    """A private folder that is removed afterwards or, if the server is killed, at its next start."""
     try:
         folder = Path(mkdtemp(prefix=_PREFIX))
     except OSError as error:
         sentence = "There is no space for the log; check the disk of the server."
         raise Problem(503, "storage-failed", sentence) from error
     with ExitStack() as lock:
-        with suppress(ImportError):  # then what we leave if we are killed stays
+        with suppress(ImportError):  # without locks, the folder of a killed server stays
             lock.enter_context(_locked(folder))
         try:
             yield folder
@@ -232,8 +232,8 @@ def _locked(folder: Path) -> Iterator[None]:
     """A lock that ends with the process.
 
     Raises:
-        OSError: Somebody else has it.
-        ImportError: There are no such locks on this system.
+        OSError: Another process holds it.
+        ImportError: This system has no such locks.
     """
     import fcntl
 

@@ -1,9 +1,9 @@
-"""What runs in a worker process: `python -m towhom.serve.worker DEADLINE [MODEL]`.
+"""The program of a worker process: `python -m towhom.serve.worker DEADLINE [MODEL]`.
 
-Jobs come as lines of JSON on standard input, `{"job": 7, "do": "read", "with": {...}}`, and are answered on
+Jobs arrive as lines of JSON on standard input, `{"job": 7, "do": "read", "with": {...}}`, and are answered on
 standard output, `{"job": 7, "answer": ...}`. A job that takes more seconds than the deadline is given up:
-`{"job": 7, "late": true}`. While there is something to do, the process says so: `{"job": 0}`. It ends with
-its input.
+`{"job": 7, "late": true}`. While it works, the process sends heartbeats: `{"job": 0}`. It ends when its
+input ends.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from towhom.serve.jobs import Job, Jobs
 from towhom.serve.logs import UnreadableLogError
 
 _SIGN_OF_LIFE = 0.2
-"""Seconds after which a process that has something to do says that it is there."""
+"""Seconds between heartbeats of a process that is working."""
 
 
 def main() -> None:
-    """Load the model, say that it is there, and answer until there are no more questions."""
+    """Load the model, report that it is ready, and answer jobs until the input ends."""
     for each in (signal.SIGINT, signal.SIGTERM):
-        # Meant for the server, which ends our input when everything accepted is answered.
+        # Signals are for the server, which closes the input when all accepted requests are answered.
         signal.signal(each, signal.SIG_IGN)
     with _own_output() as out:
         try:
@@ -57,13 +57,13 @@ class _Running:
     number: int
     job: Job
     question: Question | None = None
-    """What it asked last, and"""
+    """Its last question to the model."""
     heard: Heard | None = None
-    """the answer."""
+    """The answer to that question."""
     failure: Exception | None = None
     """Why there is no answer."""
     taken: float = 0.0
-    """The seconds of computing that it took so far."""
+    """Seconds of processor time that it took so far."""
 
 
 def _answer_all(jobs: Jobs, source: IO[bytes], out: IO[bytes], deadline: float) -> None:
@@ -72,12 +72,12 @@ def _answer_all(jobs: Jobs, source: IO[bytes], out: IO[bytes], deadline: float) 
     running: list[_Running] = []
     last = monotonic()
     while True:
-        with suppress(Empty):  # what has come; if there is nothing to do, wait for it
+        with suppress(Empty):  # take what has arrived; if no job is running, wait for one
             while line := waiting.get(block=not running):
                 told = json.loads(line)
                 running.append(_Running(told["job"], jobs.start(told["do"], told["with"])))
             return
-        # Every job has a turn; then all that ask have an answer.
+        # Every job has a turn; then all questions to the model are answered.
         for current in running.copy():
             with _timed([current]):
                 answer = _step(current)
@@ -99,7 +99,7 @@ def _answer_all(jobs: Jobs, source: IO[bytes], out: IO[bytes], deadline: float) 
 
 @contextmanager
 def _timed(running: Sequence[_Running]) -> Iterator[None]:
-    """Share what something takes among some jobs."""
+    """Measure the processor time of a block, and divide it among some jobs."""
     start = process_time()
     yield
     for each in running:
@@ -107,11 +107,11 @@ def _timed(running: Sequence[_Running]) -> Iterator[None]:
 
 
 def _hear(asking: Sequence[_Running]) -> None:
-    """Answer what jobs have asked, in one pass."""
+    """Answer the questions of jobs in one pass of the model."""
     try:
         with one_thread():
             answers = hear([each.question for each in asking if each.question is not None])
-    except Exception as error:  # nobody knows whose messages it was
+    except Exception as error:  # which job caused it is unknown
         for each in asking:
             each.failure = error
         return
@@ -120,7 +120,7 @@ def _hear(asking: Sequence[_Running]) -> None:
 
 
 def _step(running: _Running) -> dict[str, Any] | None:
-    """Go on with a job for a moment; its answer, if that was its last."""
+    """Run one step of a job; returns its answer if it has ended, else None."""
     heard, failure = running.heard, running.failure
     running.question = running.heard = running.failure = None
     try:
@@ -129,7 +129,7 @@ def _step(running: _Running) -> dict[str, Any] | None:
         return {"answer": stop.value}
     except UnreadableLogError as error:
         return {"unreadable": str(error)}
-    except Exception as error:  # whatever it is, the other jobs go on
+    except Exception as error:  # after any error, the other jobs go on
         return {"failed": described(error)}
     return None
 
@@ -141,7 +141,7 @@ def _listen(source: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
 
 
 def _own_output() -> IO[bytes]:
-    """Standard output for answers alone: what else is printed goes to standard error."""
+    """Standard output, reserved for answers: everything else that is printed goes to standard error."""
     own = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(own, "wb")

@@ -1,4 +1,4 @@
-"""Worker processes, seen from the server: asked jobs, replaced when they die."""
+"""The server's side of worker processes: sends them jobs, and replaces them when they die."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ log = logging.getLogger("towhom.serve")
 
 _LONGEST_LINE = 1 << 30
 _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds before a worker that died again and again is replaced."""
+"""Seconds before a worker is replaced, by the number of its deaths in a row."""
 _HOPELESS = 4
-"""Deaths in a row after which nobody is kept waiting."""
+"""Deaths in a row after which jobs fail at once instead of waiting."""
 _LOADING = 120.0
 """Seconds that a process has to load the model."""
 _QUIET = 5.0
-"""Seconds after which a process that has nothing to do is asked whether it is there."""
+"""Seconds of silence after which an idle process is pinged."""
 _LOOK = 1.0
-"""Seconds between looks at how long jobs wait."""
+"""Seconds between checks of how long jobs wait."""
 _ENDING = 2.0
 """Seconds that a process has to end by itself."""
 _CLOSING = 0.5
-"""The same, of one that says nothing more, or nothing that makes sense."""
+"""The same for a process whose output has ended or is invalid."""
 _ANSWERING = 2.0
-"""Seconds that a process has to say that it is there."""
+"""Seconds that a process has to answer a ping."""
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -49,7 +49,7 @@ class RefusedError(TowhomError):
 
 @dataclass(frozen=True)
 class _Asked:
-    """A job that was sent, or waits to be: which, since when, and who waits for the answer."""
+    """A job that was sent or is about to be: its name, when it was asked, and the future of its answer."""
 
     name: str
     since: float
@@ -57,12 +57,12 @@ class _Asked:
 
 
 class WorkerProcess:
-    """One process, and what it has been asked.
+    """One process and its jobs.
 
     Args:
         model: A model folder; None for the one that comes with towhom.
         deadline: Seconds that a job may take, and that the process may be silent while it has one.
-        lost: Called when the process has died and all that it had in memory is gone.
+        lost: Called when the process has died and its memory is lost.
     """
 
     def __init__(self, model: Path | None, deadline: float, lost: Callable[[], None]) -> None:
@@ -78,7 +78,7 @@ class WorkerProcess:
         self._serving = False
         """Whether the process may have something in memory."""
         self._heard = monotonic()
-        """When the process last said something."""
+        """When the last line came from the process."""
         self._care: list[asyncio.Task[None]] = []
         self._ready = asyncio.Event()
 
@@ -89,25 +89,25 @@ class WorkerProcess:
 
     @property
     def busy(self) -> int:
-        """How many jobs wait for it."""
+        """Number of jobs that wait for it."""
         return sum(each.name != "ping" for each in self._jobs.values())
 
     @property
     def pid(self) -> int | None:
-        """The process, if it runs."""
+        """The process id, if it runs."""
         return None if self._process is None else self._process.pid
 
     async def start(self) -> None:
         """Start the process and wait until it has loaded the model.
 
         Raises:
-            RefusedError: It cannot.
+            RefusedError: The process cannot load the model.
         """
         await self._begin()
         self._care = [asyncio.create_task(self._keep_up()), asyncio.create_task(self._watch())]
 
     async def ask(self, job: str, **arguments: Any) -> Any:
-        """The answer to a job. What is asked in the same moment is sent together.
+        """The answer to a job. Jobs that are asked at the same moment are sent together.
 
         Raises:
             Problem: The job cannot be done, took too long, or the process died before it was done.
@@ -118,7 +118,7 @@ class WorkerProcess:
         return await self._post(job, arguments)
 
     async def stop(self) -> None:
-        """End the process, which has nothing left to do; one that does not end is killed."""
+        """End the process, which must have no jobs left; if it does not end, it is killed."""
         for task in self._care:
             task.cancel()
         process, self._process = self._process, None
@@ -131,12 +131,12 @@ class WorkerProcess:
             log.error("a worker process did not end by itself, and was killed")
 
     def kill(self) -> None:
-        """End the process at once; for when nothing else is of use."""
+        """Kill the process; a last resort."""
         if self._process is not None:
             with suppress(OSError):
                 self._process.kill()
 
-    # -- inside
+    # -- internals
 
     def _post(self, job: str, arguments: dict[str, Any]) -> asyncio.Future[Any]:
         told = {"job": self._asked + 1, "do": job, "with": arguments}
@@ -168,7 +168,7 @@ class WorkerProcess:
         self._send()
 
     async def _keep_up(self) -> None:
-        """Take answers; when the process dies or makes no sense, start another. Only `stop` ends this."""
+        """Receive answers; if the process dies or sends nonsense, start another. Only `stop` ends this."""
         while True:
             try:
                 if self._ready.is_set():
@@ -193,11 +193,11 @@ class WorkerProcess:
                     job.answer.set_exception(self._error(told))
 
     async def _replace(self) -> None:
-        """End what there is of a process, tell those who wait for it, and start another."""
+        """End the process if it is still there, fail its jobs, and start another."""
         self._ready.clear()
         if (
             self._serving
-        ):  # first of all: what is asked from now on, the next process gets, which has no channel
+        ):  # must come first: jobs from now on go to the next process, which has no channels in memory
             self._serving = False
             self._lost()
         if self._process is not None:
@@ -206,19 +206,19 @@ class WorkerProcess:
             log.error("a worker process ended with code %s; starting another", code)
         if self._deaths >= _HOPELESS:
             self._fail(self._jobs, _not_up)
-        else:  # the next process does what this one was not told
+        else:  # jobs that were not sent yet go to the next process
             self._fail(self._jobs.keys() - self._outbox.keys(), _lost_problem)
         await asyncio.sleep(_PAUSES[min(self._deaths, len(_PAUSES) - 1)])
         self._deaths += 1
         await self._begin()
 
     async def _watch(self) -> None:
-        """See to it that no job waits for ever. Only `stop` ends this."""
+        """Make sure that no job waits for ever. Only `stop` ends this."""
         pause = min(_LOOK, self._deadline / 4)
         looked = monotonic()
         while True:
             await asyncio.sleep(pause)
-            # If this comes late, answers may be there that were not taken yet: then the next look counts.
+            # If this runs late, there may be answers that were not read yet: then wait for the next check.
             late, looked = monotonic() - looked > 2 * pause, monotonic()
             try:
                 if not late:
@@ -232,7 +232,7 @@ class WorkerProcess:
             self._fail([number for number in self._jobs if self._is_late(number, now)], _not_up)
         elif not self._jobs:
             if now - self._heard > _QUIET:
-                # Nobody needs the answer; that there is one is enough.
+                # The answer is not needed; any answer shows that the process is alive.
                 self._post("ping", {}).add_done_callback(lambda answer: answer.exception())
         elif now - self._heard > self._deadline:
             late = [number for number in self._jobs if self._is_late(number, now)]
@@ -253,12 +253,12 @@ class WorkerProcess:
                 answer.set_exception(problem())
 
     def _send(self) -> None:
-        # Before the process is there, it waits; _begin sends it.
+        # Before the process is ready, the outbox waits; _begin sends it.
         if self._process is not None and self._process.stdin is not None and self._ready.is_set():
             lines, self._outbox = self._outbox, {}
             try:
                 self._process.stdin.writelines(lines.values())
-            except Exception as error:  # half a line may be sent, so that nothing after it would make sense
+            except Exception as error:  # half a line may have been sent, which would garble what follows
                 log.error("a worker process cannot be told anything: %s", described(error))
                 self._ready.clear()
                 self._process.kill()
@@ -274,9 +274,9 @@ class WorkerProcess:
 
 
 async def _ended(process: Process, seconds: float) -> bool:
-    """Wait for the end of a process, and kill it if that does not come; whether it ended by itself.
+    """Wait for a process to end, and kill it if it does not; returns whether it ended by itself.
 
-    It is waited for first: to kill a process that has just ended takes its exit code from who waits for it.
+    Waits first, because killing a process that has just ended would lose its exit code.
     """
     with suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), seconds)
@@ -304,10 +304,10 @@ def _lost_problem() -> Problem:
 
 
 class Workers:
-    """Some of them, all alike.
+    """A group of identical worker processes.
 
     Args:
-        count: How many.
+        count: Number of processes.
         model: A model folder; None for the one that comes with towhom.
         deadline: Seconds that a job may take.
         lost: Called with a worker's number when it has died.
@@ -317,7 +317,7 @@ class Workers:
         self.all = [WorkerProcess(model, deadline, partial(lost, number)) for number in range(count)]
 
     async def start(self) -> None:
-        """Start all at the same time.
+        """Start all processes at the same time.
 
         Raises:
             RefusedError: The model cannot be served.
@@ -328,19 +328,19 @@ class Workers:
                 raise error
 
     async def stop(self) -> None:
-        """End all."""
+        """End all processes."""
         await asyncio.gather(*(each.stop() for each in self.all), return_exceptions=True)
 
     def kill(self) -> None:
-        """End all at once."""
+        """Kill all processes."""
         for each in self.all:
             each.kill()
 
     async def check(self) -> None:
-        """Ask each whether it is there.
+        """Ping every process.
 
         Raises:
-            Problem: One is not.
+            Problem: One does not answer.
         """
         if not all(each.ready for each in self.all):
             raise _away()
@@ -352,12 +352,12 @@ class Workers:
 
     @property
     def ready(self) -> int:
-        """How many are."""
+        """Number of processes that are ready."""
         return sum(each.ready for each in self.all)
 
     @property
     def busy(self) -> int:
-        """How many jobs wait for them."""
+        """Number of jobs that wait for the processes."""
         return sum(each.busy for each in self.all)
 
     def shard(self, channel: str) -> int:
@@ -365,5 +365,5 @@ class Workers:
         return crc32(channel.encode()) % len(self.all)
 
     def idlest(self) -> WorkerProcess:
-        """The one with the fewest jobs."""
+        """The process with the fewest jobs, ready ones first."""
         return min(self.all, key=lambda each: (not each.ready, each.busy))
