@@ -118,7 +118,7 @@ def _read_text(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> I
         if not wanted(word):
             continue
         fields = line.rstrip().rsplit(b" ", format.dimensions)
-        # In glove.840B a few words contain spaces: what is left besides numbers must be exactly the word.
+        # In glove.840B a few words contain spaces: the text left of the numbers must be exactly the word.
         if fields[0] != word and not _NUMBERS.fullmatch(fields[0][len(word) + 1 :]):
             continue
         if fields[0] != word or len(fields) <= format.dimensions:
