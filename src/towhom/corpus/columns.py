@@ -50,7 +50,7 @@ class ColumnWriter:
         self.rows += len(values)
 
     def close(self) -> None:
-        """Write the header again, now that the number of rows is known."""
+        """Rewrite the header with the final number of rows, and close the file."""
         if not self._file.closed:
             self._file.seek(0)
             self._write_header()

@@ -64,11 +64,11 @@ class DocumentColumns:
     words: tuple[str, ...]
     """The distinct words, in order of appearance."""
     tokens: NDArray[np.int64]
-    """Indices into `words`, all utterances one after the other."""
+    """Indices into `words` of the tokens of all utterances, one after the other."""
     lengths: NDArray[np.int64]
     """(U,) Number of tokens of each utterance."""
     sample_message: NDArray[np.int64]
-    """(S,) Which messages are samples."""
+    """(S,) Indices of the messages that are samples."""
     sample_distance: NDArray[np.int32]
     """(S,) How many messages ago the addressee last spoke; 0 for never."""
     candidates: dict[int, NDArray[np.int64]]

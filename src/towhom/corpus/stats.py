@@ -50,7 +50,7 @@ PUBLISHED: dict[str, dict[str, float]] = {
         "words_per_message": 11.3,
     },
 }
-"""The paper's Table 2: the Ubuntu Multiparty Conversation Corpus."""
+"""The paper's Table 2, for the Ubuntu Multiparty Conversation Corpus."""
 
 
 def split_statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:

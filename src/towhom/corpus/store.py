@@ -132,7 +132,7 @@ class Corpus:
 
     @cached_property
     def documents(self) -> Documents:
-        """The documents."""
+        """The documents of the corpus."""
         return Documents(
             self._strings("documents.name"),
             self._column("documents.split"),

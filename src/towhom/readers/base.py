@@ -130,7 +130,7 @@ class Source:
         try:
             self._raw = self._opener()
             return decompressed(self._raw)
-        except (*DAMAGED, UnicodeDecodeError) as error:  # the latter for names in a zip archive
+        except (*DAMAGED, UnicodeDecodeError) as error:  # the second, for names in a zip archive
             raise self.damaged(error) from error
         except RuntimeError as error:  # a file in a zip archive that is encrypted, or packed in a new way
             raise LogError(f"cannot be unpacked: {error}", file=self.name) from error
@@ -215,7 +215,7 @@ class Source:
                 raise self.damaged(error, line=number + 1) from error
 
     def damaged(self, error: Exception, line: int | None = None) -> LogError:
-        """The error for an archive that cannot be read to its end."""
+        """The error for an archive that cannot be read to the end."""
         read = "" if line is None else f" after {line:,} lines"
         reason = f"the archive is truncated or damaged{read} ({error}); unpack it again or fetch it again"
         return LogError(reason, file=self.name)
@@ -584,7 +584,7 @@ class Reader(ABC):
 
     @abstractmethod
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """The raw lines or JSON values of the source, one at a time."""
+        """Yield the raw lines or JSON values of the source, one at a time."""
 
     @abstractmethod
     def key(self, record: Record) -> str | None:

@@ -30,7 +30,7 @@ _ENDINGS = re.compile(
 )
 _PART_OF_DATE = re.compile(rf"{_YEAR}|[0-3]?[0-9]")
 _PART = re.compile(r"[ _-]*[\[(]part[ _-]?[0-9]+[\])]", re.I)
-"""How exporters number the files of a long room."""
+"""The number that exporters give each file of a room split into several."""
 
 Item = TypeVar("Item")
 

@@ -163,7 +163,7 @@ DIALECTS = {
         day=re.compile(rb"\[(\d\d\w{3}\d{4}) "),
         sign=re.compile(r"\[[\w :.]{5,22}\] \[[^\[\]]{1,60}/[A-Z]{4,5}\]"),
     ),
-    # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, as from a window
+    # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, copied from a window
     "untimed": Dialect(
         line=re.compile(
             r"(?:(?P<date>.)(?P<h>.)(?P<m>.)(?P<s>.)(?P<half>.)(?P<zone>.)(?!))?"  # which never matches

@@ -46,7 +46,7 @@ class Seen:
     authors: Recent = field(default_factory=Recent)
     """Message id -> the name of its author."""
     names: Recent = field(default_factory=Recent)
-    """The platform's identifier of a person -> their name."""
+    """The platform's identifier of a person -> the person's name."""
 
 
 class JsonExport(Reader):
@@ -161,7 +161,7 @@ class Head(NamedTuple):
 
 
 def head_shape(source: Source) -> Head:
-    """The shape of the head of a JSON file, or of JSON lines."""
+    """Find the shape of the head of a JSON file, or of JSON lines."""
     if source.head_text.lstrip()[:1] not in (b"{", b"["):
         return Head(Counter(), {})
     return _shape_of(source.head_text)

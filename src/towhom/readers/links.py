@@ -21,7 +21,7 @@ LONGEST_NAME = 1000
 
 
 class Recent:
-    """A mapping of names that keeps what was put into it last and forgets the rest.
+    """A mapping of names that keeps the latest entries and forgets older ones.
 
     >>> authors = Recent(2)
     >>> for number, name in enumerate(["ada", "bob", "eve"]):

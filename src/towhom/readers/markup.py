@@ -6,7 +6,7 @@ import html
 import re
 from typing import NamedTuple
 
-# Possessive, so that a tag that never ends costs no more than one that does.
+# Possessive, so that a tag that never ends takes no longer to match than one that does.
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*+)(?P<rest>[^<>]*+)>")
 _ATTRIBUTE = re.compile(r"""(?<![\w:-])([\w:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _BREAKS = {"br", "p", "div", "li", "tr", "pre", "ul", "ol", "h1", "h2", "h3", "blockquote"}

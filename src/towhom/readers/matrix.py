@@ -88,7 +88,7 @@ class Matrix(JsonExport):
         return {key: event[key] for key in self.kept if key in event} if isinstance(event, dict) else event
 
     def key(self, record: Record) -> str | None:
-        """Room and day, in UTC."""
+        """Room and day in UTC."""
         moment = _moment(record[1])
         return " ".join(filter(None, (self._room(record[1]), moment[:10]))) if moment else None
 

@@ -73,7 +73,7 @@ def _of_cli(envelope: dict[str, Any]) -> Post | None:
     sent = part(envelope, "syncMessage", "sentMessage")
     data = envelope.get("dataMessage") or part(envelope, "editMessage", "dataMessage") or sent
     if not isinstance(data, dict):
-        return None  # receipts and people typing
+        return None  # receipts and typing notices
     text, mentions = _with_names(data.get("message"), data.get("mentions"))
     group = data.get("groupInfo") or data.get("groupV2")
     person = identifier(envelope.get("sourceUuid")) or identifier(envelope.get("source"))

@@ -305,7 +305,7 @@ def _cell(row: dict[str, Any], column: str) -> Any:
         return row[column]
     value: Any = row
     for place, key in enumerate(keys := column.split(".")):
-        if isinstance(value, list) and key == "item":  # a text in pieces
+        if isinstance(value, list) and key == "item":  # a text split into pieces
             rest = ".".join(keys[place + 1 :])
             pieces = (_cell(each, rest) if rest and isinstance(each, dict) else each for each in value)
             return "".join(piece for piece in pieces if isinstance(piece, str))
@@ -316,7 +316,7 @@ def _cell(row: dict[str, Any], column: str) -> Any:
 def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value.strip() or None
-    if isinstance(value, float) and value.is_integer():  # a column of numbers with gaps
+    if isinstance(value, float) and value.is_integer():  # an integer in a column of numbers with gaps
         return str(int(value))
     return identifier(value)
 
@@ -389,7 +389,7 @@ def _parquet(source: Source) -> Iterator[Any]:
     with source.open() as stream:
         try:
             yield parquet.ParquetFile(stream)
-        except (OSError, ValueError) as error:  # pyarrow's own errors are of these kinds
+        except (OSError, ValueError) as error:  # pyarrow's errors are subclasses of these
             raise source.damaged(error) from error
 
 

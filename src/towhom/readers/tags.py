@@ -13,7 +13,7 @@ from itertools import chain
 from towhom.files import DAMAGED
 from towhom.readers.base import HEAD_BYTES, MAX_MESSAGE, Source, utf8_stream
 
-# Possessive, so that a tag that never ends costs no more than one that does.
+# Possessive, so that a tag that never ends takes no longer to match than one that does.
 _TAG = re.compile(
     r"<(?P<end>/?)(?P<name>[a-zA-Z][\w:.-]*+)"
     r"(?P<rest>(?:[^<>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])))*+)(?P<close>>)?"

@@ -42,7 +42,7 @@ class Zulip(Posts):
 
     @classmethod
     def files(cls, folder: Folder) -> Iterator[Source]:
-        """The numbered files of messages beside `realm.json`, or the topics beside `stream_index.json`."""
+        """Yield the numbered message files beside `realm.json`, or the topics beside `stream_index.json`."""
         inner = {PurePosixPath(folder.inner(file)).name for file in folder.files}
         for file in folder.files if {"realm.json", "stream_index.json"} & inner else ():
             name = PurePosixPath(file.name).name

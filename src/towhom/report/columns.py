@@ -19,7 +19,7 @@ from towhom.threads.questions import by_program
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
 _TEXT = 400
-"""Characters of a message that a report keeps."""
+"""Most characters of a message that a report keeps."""
 _EPOCH = datetime(1970, 1, 1)
 
 

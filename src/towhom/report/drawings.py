@@ -180,7 +180,7 @@ def _ribbons(
     ends: dict[tuple[int, int], tuple[float, float]] = {}
     for arc in arcs:
         at = arc.start
-        # The nearest neighbours on the circle last, so that ribbons cross less.
+        # Nearest neighbours on the circle are drawn last, so that fewer ribbons cross.
         others = [(arc.who - step) % len(arcs) for step in range(1, len(arcs))]
         for other in others:
             wide = counts[arc.who, other] * scale

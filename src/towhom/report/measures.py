@@ -80,9 +80,9 @@ class Helper:
 
     who: int
     answers: int
-    """Messages in conversations that began with somebody else's question."""
+    """Number of their answers in conversations that began with somebody else's question."""
     first: int
-    """Questions that they were the first to answer."""
+    """Number of questions that they were the first to answer."""
     people: int
     """Number of people they helped."""
     median: float | None

@@ -67,7 +67,7 @@ class WordVectors:
 
     @property
     def dimensions(self) -> int:
-        """Numbers in a vector: d."""
+        """Number of dimensions of a vector, d."""
         return int(self.matrix.shape[1])
 
     @cached_property
