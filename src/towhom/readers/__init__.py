@@ -123,7 +123,7 @@ class Log:
     Args:
         source: The file or export to read.
         reader: The reader that parses it.
-        folder: The folder or archive of logs in which the source was found; None if it was named itself.
+        folder: The folder or archive of logs in which the source was found; None if it was given directly.
     """
 
     source: Source | Folder

@@ -56,7 +56,7 @@ _SHOWN_REASON = 300
 
 @dataclass
 class Report:
-    """Result of a reading: the number of lines of each kind, and every problem found.
+    """Result of a reading: the number of lines of each kind, and the problems found.
 
     Args:
         strict: Whether the first malformed line stops the reading with a `LogError`.

@@ -460,7 +460,7 @@ def is_name(text: str, *, timed: bool = True) -> bool:
 
 
 def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
-    """Whether a few speakers each speak more than once, and not always in the same order."""
+    """Whether a few speakers take turns, more than once on average and not always in the same order."""
     counts = Counter(speakers)
     if len(counts) < 2 or len(speakers) < (1.25 if timed else 1.5 if whole else 2.0) * len(counts):
         return False

@@ -130,7 +130,7 @@ class _Arc(NamedTuple):
 
 
 def answers_round(pairs: Sequence[Pair], people: Sequence[str], most: int) -> str:
-    """The people who answer most, on a circle; each end of a ribbon shows how often that one answers."""
+    """The people who answer most, on a circle; a ribbon's end is as wide as that one answers the other."""
     chosen, counts = _closest(pairs, most)
     total = counts.sum()
     if len(chosen) < 3 or not total:
