@@ -1,4 +1,4 @@
-r"""Messages to labelled samples on disk: built once by the protocol, opened in no time.
+r"""Corpora: labelled samples on disk, built once from messages by the protocol and opened quickly.
 
 >>> import tempfile
 >>> from pathlib import Path

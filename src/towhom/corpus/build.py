@@ -1,4 +1,4 @@
-"""Logs to a corpus on disk, streaming: any number of processes, the same bytes."""
+"""Build a corpus on disk from logs, as a stream; the bytes are the same for any number of processes."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from towhom.readers import Document, Log, Report, find_logs
 from towhom.text.tokenizer import TREEBANK
 
 _BATCH_RECORDS = 4_000
-"""Lines sent to a worker at a time: enough to make the sending cheap, few enough to share the work."""
+"""Lines sent to a worker at a time: enough to keep overhead low, few enough to share the work."""
 
 
 class Names(StrEnum):
-    """What happens to speakers' names inside the texts' words."""
+    """How speakers' names are treated among the words of texts."""
 
     HIDE = "hide"
-    """They become `<name>`, unless they are plainly words as well; see `towhom.corpus.vocabulary`."""
+    """Names become `<name>`, unless they are plainly words as well; see `towhom.corpus.vocabulary`."""
     KEEP = "keep"
-    """They stay words, as in the published corpus."""
+    """Names stay words, as in the published corpus."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusSettings:
-    """All that a corpus depends on, besides its logs."""
+    """All settings that a corpus depends on, besides its logs."""
 
     document: DocumentSettings = field(default_factory=DocumentSettings)
     names: Names = Names.HIDE
@@ -50,7 +50,7 @@ class CorpusSettings:
     test_share: float = 0.05
 
     def problems(self) -> list[str]:
-        """What is wrong with the settings; nothing if the list is empty."""
+        """Problems with the settings; empty if they are valid."""
         found = []
         sizes = self.document.candidates
         if not sizes or min(sizes) < 2 or max(sizes) > 255:
@@ -68,12 +68,12 @@ class CorpusSettings:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a build has come."""
+    """Progress of a build."""
 
     documents: int
     messages: int
     share: float
-    """Of the logs' bytes that have been read."""
+    """Share of the logs' bytes that have been read."""
 
 
 def build_corpus(
@@ -90,24 +90,24 @@ def build_corpus(
 ) -> Corpus:
     """Build a corpus from chat logs, by the protocol of the paper.
 
-    Nothing happens if the folder holds the corpus of the same logs and settings already. The folder appears
-    when it is complete; a build that is interrupted leaves nothing.
+    Nothing happens if the folder already holds the corpus of the same logs and settings. The folder appears
+    only when it is complete; an interrupted build leaves nothing behind.
 
     Args:
-        folder: Where to put it.
+        folder: Folder to create.
         logs: Files, folders and archives whose documents are to be split.
-        splits: Files, folders and archives whose split is given.
-        format: The logs' format; found by looking at them if None.
+        splits: Files, folders and archives for which the split is given.
+        format: The logs' format; None to recognize it from the files.
         settings: Candidates, seed, splits and so on.
-        workers: How many processes; the result does not depend on it.
+        workers: Number of processes; the result does not depend on it.
         cluster: As for `towhom.clusters.open_pool`, instead of workers; logs are read and the corpus is
             written by this process.
-        replace: Whether a corpus of other logs or settings at this place may go.
+        replace: Whether a corpus of other logs or settings in this folder may be replaced.
         progress: Called after each document.
 
     Raises:
         LogError: A log cannot be read.
-        CorpusError: The folder is taken, the settings are wrong, or no document is left.
+        CorpusError: The folder is in use, the settings are invalid, or no document is left.
     """
     folder, logs = Path(folder), list(logs)
     settings = settings or CorpusSettings()
@@ -150,7 +150,7 @@ def _fill(
     report: Report,
     progress: Callable[[Progress], None],
 ) -> dict[str, Any]:
-    """Write all documents; what the manifest says of them."""
+    """Write all documents; return entries for the manifest."""
     left_out: Counter[str] = Counter(documents=0, messages=0, addressed=0)
     names: list[str] = []
     sources: list[int] = []
@@ -197,7 +197,7 @@ def _documents(
 def _build_all(
     jobs: Iterator[tuple[int, Document]], settings: DocumentSettings, pool: Pool
 ) -> Iterator[tuple[int, Built]]:
-    """Documents to columns in one process or several, in order."""
+    """Build the columns of documents in one or several processes; yield them in order."""
     if not pool.processes:
         yield from ((source, build_document(document, settings)) for source, document in jobs)
         return
@@ -236,7 +236,7 @@ def _build_batch(batch: list[tuple[int, Document]], settings: DocumentSettings) 
 def _split(
     names: list[str], sources: list[int], given: list[Split | None], settings: CorpusSettings
 ) -> list[Split]:
-    """The split of each document: as its log was given, or chosen."""
+    """The split of each document: the one given for its log, or a chosen one."""
     free = [index for index, source in enumerate(sources) if given[source] is None]
     chosen = split_documents(
         [names[index] for index in free],
@@ -250,7 +250,7 @@ def _split(
 
 
 def _description(found: list[tuple[Log, Split | None]], settings: CorpusSettings) -> dict[str, Any]:
-    """What a corpus is made of: two builds with the same description give the same corpus."""
+    """Description of all inputs: two builds with the same description give the same corpus."""
     sources = []
     for log, split in found:
         size, digest = log.source.digest()
@@ -271,22 +271,22 @@ def _description(found: list[tuple[Log, Split | None]], settings: CorpusSettings
 
 
 def _stands(folder: Path, described: dict[str, Any], *, replace: bool) -> bool:
-    """Whether the folder holds just this corpus.
+    """Whether the folder already holds exactly this corpus.
 
     Raises:
-        CorpusError: It holds something else, which must not or may not be replaced.
+        CorpusError: It holds something else that must not be replaced.
     """
     try:
         manifest = read_manifest(folder)
     except CorpusError:
         if replace and is_corpus(folder):
             return False
-        raise  # what is no corpus is never replaced
-    # Published files bring their own numbers of candidates along: what was asked for is kept apart.
+        raise  # a folder that is not a corpus is never replaced
+    # Published files have their own numbers of candidates, so the numbers requested are kept separately.
     candidates = manifest["settings"]["candidates"]
     expected = {**described, "settings": {**described["settings"], "candidates": candidates}}
     if all(manifest.get(key) == value for key, value in expected.items()):
-        return bool(manifest["columns"] == _columns(folder))  # a damaged one is built anew
+        return bool(manifest["columns"] == _columns(folder))  # a damaged corpus is rebuilt
     if not replace:
         raise CorpusError(
             f"{folder}: holds a corpus of other logs or settings; choose another folder, "
@@ -298,7 +298,7 @@ def _stands(folder: Path, described: dict[str, Any], *, replace: bool) -> bool:
 def _plain(settings: CorpusSettings) -> dict[str, Any]:
     values = asdict(settings)
     flat = {**values.pop("document"), **values}
-    flat.pop("strict")  # it decides whether there is a corpus, not which
+    flat.pop("strict")  # it decides whether the build succeeds, not what it contains
     plain: dict[str, Any] = json.loads(json.dumps(flat))
     return plain
 

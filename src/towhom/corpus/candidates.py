@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 
 def document_generator(seed: int, name: str) -> np.random.Generator:
-    """A generator that depends on the seed and the document's name alone.
+    """A random generator that depends only on the seed and the document's name.
 
-    So a document gets the same candidates whatever else is in the corpus, and whichever process builds it.
+    So a document gets the same candidates whatever else is in the corpus and whichever process builds it.
     """
     words = np.frombuffer(
         hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).digest(), np.uint32
@@ -22,16 +22,16 @@ def document_generator(seed: int, name: str) -> np.random.Generator:
 def draw_candidates(
     generator: np.random.Generator, messages: int, true: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Candidates for some messages of a document: each itself and others, shuffled.
+    """Draw candidates for some messages of a document: each message itself and random others, shuffled.
 
     Args:
-        generator: Where the random numbers come from.
-        messages: How many messages the document has; at least `size`.
+        generator: Source of random numbers.
+        messages: Number of messages in the document; at least `size`.
         true: Indices of the messages that need candidates, (S,).
-        size: How many candidates each gets, the true one included.
+        size: Number of candidates for each message, including the true one.
 
     Returns:
-        Candidates as message indices, all different, (S, size); and where among them the true one is, (S,).
+        Candidates as distinct message indices, (S, size); and the position of the true one among them, (S,).
 
     >>> generator = document_generator(seed=1, name="2024-05-31")
     >>> candidates, labels = draw_candidates(generator, 100, np.array([7, 8]), 3)
@@ -40,7 +40,7 @@ def draw_candidates(
     """
     count, others = len(true), messages - 1
     if others < 8 * size:
-        # Few messages: shuffle all of them for each sample. Many: draw again what was drawn twice.
+        # Few messages: shuffle all of them for each sample. Many: redraw duplicates.
         false = generator.random((count, others)).argsort(axis=1)[:, : size - 1]
     else:
         false = generator.integers(0, others, size=(count, size - 1))

@@ -1,8 +1,8 @@
-"""Columns on disk: plain `.npy` files, written piece by piece, read by mapping them into memory.
+"""Columns on disk: plain `.npy` files that are written piece by piece and read through memory mapping.
 
-Why not Arrow: a model in training indexes these arrays by the million a second, and a mapped `.npy` file is
-an array as it stands; opening one needs NumPy alone, and its bytes depend on nothing but its content.
-`towhom corpus export` writes Parquet for everything else.
+Why not Arrow: training indexes these arrays millions of times a second, and a mapped `.npy` file is already
+an array; opening one needs only NumPy, and its bytes depend only on its content. For all other uses,
+`towhom corpus export` writes Parquet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PIECE_STRINGS = 1 << 12
 
 
 class ColumnWriter:
-    """Appends to a `.npy` file; its shape goes into the header at the end."""
+    """Appends to a `.npy` file; the shape is written into the header at the end."""
 
     def __init__(self, path: Path, dtype: DTypeLike, width: int | None = None) -> None:
         self.dtype = np.dtype(dtype)
@@ -32,10 +32,10 @@ class ColumnWriter:
         self._write_header()
 
     def append(self, values: NDArray[Any]) -> None:
-        """Write some more rows.
+        """Append rows.
 
         Raises:
-            OverflowError: A value does not fit the column.
+            OverflowError: A value does not fit the column's type.
         """
         if values.dtype != self.dtype and len(values):
             limits = np.iinfo(self.dtype)
@@ -45,12 +45,12 @@ class ColumnWriter:
         self.rows += len(values)
 
     def append_bytes(self, values: bytes) -> None:
-        """Write some more rows of a column of bytes."""
+        """Append rows to a column of bytes."""
         self._file.write(values)
         self.rows += len(values)
 
     def close(self) -> None:
-        """Write the header again, now that the number of rows is known."""
+        """Rewrite the header with the final number of rows, and close the file."""
         if not self._file.closed:
             self._file.seek(0)
             self._write_header()
@@ -72,7 +72,7 @@ class ColumnWriter:
 
 
 class OffsetsWriter(ColumnWriter):
-    """Where each of a sequence of pieces begins: one more entry than there are pieces."""
+    """Writes the offsets of consecutive pieces: one more entry than there are pieces."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, np.int64)
@@ -80,7 +80,7 @@ class OffsetsWriter(ColumnWriter):
         self.append(np.zeros(1, np.int64))
 
     def append_lengths(self, lengths: NDArray[np.int64]) -> None:
-        """Pieces of these lengths follow."""
+        """Append pieces of these lengths."""
         if len(lengths):
             ends = self.end + np.cumsum(lengths)
             self.end = int(ends[-1])
@@ -88,7 +88,7 @@ class OffsetsWriter(ColumnWriter):
 
 
 def open_column(path: Path) -> NDArray[Any]:
-    """A column, mapped into memory: its pages are read when they are used."""
+    """Open a column as a memory map: its pages are read when they are used."""
     header_only = path.stat().st_size <= 128
     # An empty file cannot be mapped.
     array: NDArray[Any] = np.load(path, mmap_mode=None if header_only else "r", allow_pickle=False)
@@ -96,7 +96,7 @@ def open_column(path: Path) -> NDArray[Any]:
 
 
 def read_pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
-    """A column's rows in pieces that are read, not mapped: for going over all of it in little memory."""
+    """Yield a column's rows in pieces that are read, not mapped, to go over all of it in little memory."""
     column = open_column(path)
     per_row = column.dtype.itemsize * (column.shape[1] if column.ndim > 1 else 1)
     stop = len(column) if stop is None else stop
@@ -112,7 +112,7 @@ def read_pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator
 
 
 class Strings:
-    """Many strings in two columns, their bytes and where each begins.
+    """Many strings stored in two columns: their bytes, and the offset of each.
 
     >>> names = Strings(np.frombuffer(b"adabob", np.uint8), np.array([0, 3, 6]))
     >>> names[1], len(names), list(names)

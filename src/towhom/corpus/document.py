@@ -1,7 +1,7 @@
-"""One document's lines to its columns: a pure function, to be mapped over any number of them.
+"""Turn the lines of a document into columns: a pure function that can be mapped over any number of documents.
 
-It reads nothing but its arguments, and the random numbers it draws depend on the seed and the document's
-name. One process, a pool, or a cluster engine may run it: the columns are the same.
+It reads only its arguments, and its random numbers depend on the seed and the document's name. The columns
+are the same whether one process, a pool or a cluster engine runs it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ NO_TIME = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentSettings:
-    """What the columns of a document depend on, besides its lines.
+    """The settings that the columns of a document depend on.
 
     Args:
-        seed: For the false candidates.
-        candidates: How many candidates a sample has, the true one included; a set for each number.
-        min_addressed: A document with fewer addressed messages is left out.
+        seed: Seed for drawing the false candidates.
+        candidates: Numbers of candidates of a sample, including the true one; each number makes its own set.
+        min_addressed: Documents with fewer addressed messages are left out.
         ignore_case: Whether `Ada:` addresses `ada`.
         follow_renames: Whether a speaker who changes their name stays one speaker.
         kinds: Which lines count as messages.
@@ -54,32 +54,32 @@ class DocumentColumns:
     name: str
     speakers: tuple[str, ...]
     speaker: NDArray[np.int32]
-    """(M,) Who says it."""
+    """(M,) The speaker."""
     addressee: NDArray[np.int32]
-    """(M,) To whom; -1 for nobody in particular."""
+    """(M,) The addressee; -1 for nobody in particular."""
     time: NDArray[np.int64]
     """(M,) Seconds since 1970, or `NO_TIME`."""
     texts: tuple[bytes, ...]
-    """(U,) What the messages say; after them, candidates that no message of the document says."""
+    """(U,) Texts of the messages, then those of candidates that are not messages of the document."""
     words: tuple[str, ...]
     """The distinct words, in order of appearance."""
     tokens: NDArray[np.int64]
-    """Indices into `words`, all utterances one after the other."""
+    """Indices into `words` of the tokens of all utterances, one after the other."""
     lengths: NDArray[np.int64]
-    """(U,) How many tokens each utterance has."""
+    """(U,) Number of tokens of each utterance."""
     sample_message: NDArray[np.int64]
-    """(S,) Which messages are samples."""
+    """(S,) Indices of the messages that are samples."""
     sample_distance: NDArray[np.int32]
     """(S,) How many messages ago the addressee last spoke; 0 for never."""
     candidates: dict[int, NDArray[np.int64]]
-    """K -> (S, K) utterances."""
+    """K -> (S, K) Indices of utterances."""
     labels: dict[int, NDArray[np.int64]]
-    """K -> (S,) which of the candidates is true."""
+    """K -> (S,) Index of the true candidate."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """What became of one document: its columns, or why it has none, and what the reading met."""
+    """The result for one document: its columns if it has any, its counts, and the report of its reading."""
 
     columns: DocumentColumns | None
     messages: int
@@ -88,7 +88,7 @@ class Built:
 
 
 def build_document(document: Document, settings: DocumentSettings) -> Built:
-    """The columns of one document, by the protocol; none if too few of its messages are addressed."""
+    """Build the columns of one document by the protocol; none if too few of its messages are addressed."""
     report = Report(strict=settings.strict)
     if isinstance(document.reader, Reference):
         lines = list(document.reader.parse_samples(document.records, report, document.file))
@@ -123,7 +123,7 @@ def build_document(document: Document, settings: DocumentSettings) -> Built:
 
 
 def _build_published(name: str, lines: list[ReferenceLine], report: Report) -> Built:
-    """The columns of a document of the published corpus, its candidates and labels kept as they are."""
+    """Build the columns of a document of the published corpus, keeping its candidates and labels."""
     messages = [line.message for line in lines]
     parts = _MessageColumns(messages)
     addressed = int((parts.addressee >= 0).sum())
@@ -136,7 +136,7 @@ def _build_published(name: str, lines: list[ReferenceLine], report: Report) -> B
     columns = parts.with_samples(
         name,
         texts=texts,
-        tokens=[text.lower().split() for text in texts],  # they come tokenized
+        tokens=[text.lower().split() for text in texts],  # they are already tokenized
         sample_message=chosen,
         sample_distance=parts.distances()[chosen],
         candidates={size: candidates} if size else {},
@@ -148,7 +148,7 @@ def _build_published(name: str, lines: list[ReferenceLine], report: Report) -> B
 def _published_samples(
     name: str, lines: list[ReferenceLine], report: Report
 ) -> tuple[list[tuple[int, ReferenceLine]], int]:
-    """Samples by their places, and how many candidates each has; a line with another number is malformed."""
+    """Samples with their positions, and the number of candidates; lines with another number are malformed."""
     samples = [(index, line) for index, line in enumerate(lines) if line.label is not None]
     sizes = Counter(len(line.candidates) for _, line in samples)
     size = sizes.most_common(1)[0][0] if sizes else 0
@@ -162,7 +162,7 @@ def _published_samples(
 def _published_candidates(
     messages: list[Message], samples: list[tuple[int, ReferenceLine]], size: int
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """All texts, those of the messages first; (samples, candidates) which of them each candidate is."""
+    """All texts, those of the messages first; and the (samples, candidates) indices of candidates in them."""
     utterances = {message.text: index for index, message in reversed(list(enumerate(messages)))}
     texts = [message.text for message in messages]
     candidates = np.empty((len(samples), size), np.int64)
@@ -195,7 +195,7 @@ class _MessageColumns:
         self.speakers = tuple(ids)
 
     def distances(self) -> NDArray[np.int32]:
-        """(M,) How many messages ago the addressee last spoke; 0 for never, or no addressee."""
+        """(M,) How many messages ago the addressee last spoke; 0 for never or no addressee."""
         last: dict[int, int] = {}
         result = np.zeros(len(self.speaker), np.int32)
         pairs = zip(self.speaker.tolist(), self.addressee.tolist(), strict=True)
@@ -236,14 +236,14 @@ class _MessageColumns:
 
 
 def _samples(parts: _MessageColumns) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The addressed messages whose addressee has spoken before and is not the sender."""
+    """Indices and distances of addressed messages whose addressee has spoken before and is not the sender."""
     distances = parts.distances()
     chosen = np.flatnonzero((distances > 0) & (parts.addressee != parts.speaker))
     return chosen, distances[chosen]
 
 
 def _seconds(messages: Sequence[Message]) -> list[int]:
-    """Whole seconds since 1970 of each, or `NO_TIME`."""
+    """Time of each message in whole seconds since 1970, or `NO_TIME`."""
     result = []
     last: datetime | None = None
     seconds = NO_TIME

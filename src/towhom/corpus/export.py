@@ -1,4 +1,4 @@
-"""A corpus as Parquet files, which Polars, DuckDB, pandas and Hugging Face datasets open."""
+"""Export a corpus to Parquet files for Polars, DuckDB, pandas and Hugging Face datasets."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def export_parquet(corpus: Corpus, folder: str | Path) -> dict[Path, int]:
     """Write `messages.parquet`, `samples.parquet`, `words.parquet` and, where needed, `candidates.parquet`.
 
     A candidate is a number: the `id` of a message or, in a corpus of published files, of a row of
-    `candidates.parquet`, which holds the false candidates that no message says.
+    `candidates.parquet`, which holds the false candidates that are not messages.
 
     Returns:
-        The files and their rows.
+        The files and their numbers of rows.
 
     Raises:
-        CorpusError: The folder is there already.
+        CorpusError: The folder already exists.
         MissingExtraError: pyarrow is not installed.
     """
     require("pyarrow", extra="export", purpose="writing Parquet files")
@@ -46,7 +46,7 @@ def export_parquet(corpus: Corpus, folder: str | Path) -> dict[Path, int]:
 
 
 def _write(path: Path, batches: Iterator[dict[str, Any]]) -> int:
-    """Write batches of columns, one row group each, in the memory of one; how many rows."""
+    """Write batches of columns, each as a row group, with one in memory at a time; return the row count."""
     import pyarrow as pa
     from pyarrow import parquet
 

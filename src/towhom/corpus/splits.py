@@ -1,4 +1,4 @@
-"""Which documents are for training, development and test. A document is never in two parts."""
+"""Split documents into training, development and test parts. A document is never in two parts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SPLITS = tuple(Split)
 
 
 class SplitBy(StrEnum):
-    """How documents that come without a split get one."""
+    """How to choose a split for documents that have none."""
 
     RANDOM = "random"
-    """By a hash of the seed and the document's name."""
+    """Split by a hash of the seed and the document's name."""
     TIME = "time"
-    """The last documents of each log are test, those before them dev."""
+    """Use the last documents of each log for test, and those before them for dev."""
 
 
 def split_documents(
@@ -36,14 +36,14 @@ def split_documents(
     shares: tuple[float, float] = (0.05, 0.05),
     seed: int = 0,
 ) -> list[Split]:
-    """A split for each document.
+    """Choose a split for each document.
 
     Args:
         names: The documents' names.
-        sources: The log that each comes from, in order.
-        by: At random, or the last ones of each log for dev and test.
-        shares: Shares of dev and of test. Each gets at least one document where there are three or more.
-        seed: For the random split.
+        sources: Number of the log that each document comes from, in order.
+        by: Split at random, or use the last documents of each log for dev and test.
+        shares: Shares of dev and of test. Each gets at least one document if there are three or more.
+        seed: Seed of the random split.
 
     >>> [str(split) for split in split_documents(list("abcd"), [0] * 4, by=SplitBy.TIME)]
     ['train', 'train', 'dev', 'test']
@@ -58,11 +58,11 @@ def split_documents(
 
 
 def _cut(order: Sequence[int], shares: tuple[float, float]) -> list[Split]:
-    """The last documents of the order become test, those before them dev."""
+    """Make the last documents in the order test, and those before them dev."""
     count = len(order)
     least = 1 if count >= 3 else 0
     dev, test = (max(least, round(share * count)) if share else 0 for share in shares)
-    test = min(test, max(0, count - 1))  # something is left to train on
+    test = min(test, max(0, count - 1))  # keep at least one document for training
     dev = min(dev, max(0, count - 1 - test))
     result = [Split.TRAIN] * count
     for place, index in enumerate(order):

@@ -1,4 +1,4 @@
-"""The statistics of a corpus: the paper's Table 2, for each split and in all."""
+"""Statistics of a corpus as in the paper's Table 2, for each split and in total."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ PUBLISHED: dict[str, dict[str, float]] = {
         "words_per_message": 11.3,
     },
 }
-"""The paper's Table 2: the Ubuntu Multiparty Conversation Corpus."""
+"""The paper's Table 2, for the Ubuntu Multiparty Conversation Corpus."""
 
 
 def split_statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
     """Counts and means for each split that has documents, and for all of them.
 
-    `training_samples` are those that training with a context of 5, 10 or 15 messages would use.
+    `training_samples` are the samples that training with a context of 5, 10 or 15 messages would use.
     """
     documents = corpus.documents
     messages = np.diff(documents.messages)
@@ -105,7 +105,7 @@ _ROWS = {
 
 
 def statistics_table(statistics: dict[str, Any], *, paper: bool) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the data table; with `paper`, a published column after each of ours."""
+    """Header and rows of the table of statistics; with `paper`, the published column after each of ours."""
     header = [""]
     for split in statistics:
         header += [split, "paper"] if paper else [split]

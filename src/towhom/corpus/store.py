@@ -1,7 +1,8 @@
-"""An open corpus: its columns mapped into memory, nothing copied, nothing parsed.
+"""Open a corpus: its columns are mapped into memory without copying or parsing.
 
 A corpus is a folder of `.npy` columns and a `manifest.json`. Shapes: D documents, M messages, U utterances
-(the M messages' first, then candidates that no message says), S samples, K candidates, N tokens, V words.
+(first those of the M messages, then candidates that are not messages), S samples, K candidates, N tokens,
+V words.
 """
 
 from __future__ import annotations
@@ -30,40 +31,40 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents, in the order they were read."""
+    """Documents, in the order in which they were read."""
 
     names: Strings
     split: NDArray[np.uint8]
     """(D,) Index into `SPLITS`."""
     messages: NDArray[np.int64]
-    """(D + 1,) Where each document's messages begin."""
+    """(D + 1,) Index of the first message of each document."""
     samples: NDArray[np.int64]
-    """(D + 1,) Where each document's samples begin."""
+    """(D + 1,) Index of the first sample of each document."""
     speakers: NDArray[np.int64]
-    """(D + 1,) Where each document's speakers begin, in `Corpus.speaker_names`."""
+    """(D + 1,) Index of the first speaker of each document in `Corpus.speaker_names`."""
 
 
 @dataclass(frozen=True)
 class Messages:
-    """Who says it, to whom, when; message i says utterance i."""
+    """Speakers, addressees and times of messages; the text of message i is utterance i."""
 
     speaker: NDArray[np.int32]
     """(M,) Number of the speaker within the document, by first appearance."""
     addressee: NDArray[np.int32]
-    """(M,) The same, or -1 for nobody in particular."""
+    """(M,) Number of the addressee in the same way; -1 for nobody in particular."""
     time: NDArray[np.int64]
     """(M,) Seconds since 1970, or `NO_TIME`."""
 
 
 @dataclass(frozen=True)
 class Utterances:
-    """What is said, as text and as words."""
+    """Utterances as texts and as words."""
 
     text: Strings
     tokens: NDArray[np.uint32]
     """(N,) Ids into the vocabulary."""
     offsets: NDArray[np.int64]
-    """(U + 1,) Where each utterance's tokens begin."""
+    """(U + 1,) Index of the first token of each utterance."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,13 @@ class Samples:
     """Messages to be predicted, with their candidates as indices of utterances."""
 
     message: NDArray[np.uint32]
-    """(S,) The message; its speaker is the responder, its addressee the true one."""
+    """(S,) Index of the message; its speaker is the responder, its addressee the true addressee."""
     distance: NDArray[np.int32]
     """(S,) How many messages ago the addressee last spoke; 0 for never."""
     candidates: dict[int, NDArray[np.uint32]]
-    """K -> (S, K)."""
+    """K -> (S, K) Indices of utterances."""
     labels: dict[int, NDArray[np.uint8]]
-    """K -> (S,) Which candidate is true."""
+    """K -> (S,) Index of the true candidate."""
 
 
 @dataclass(frozen=True)
@@ -86,23 +87,23 @@ class Vocabulary:
 
     words: Strings
     counts: NDArray[np.int64]
-    """(V,)"""
+    """(V,) How often each word occurs in the training documents."""
 
 
 class Corpus:
     """A corpus on disk.
 
     Args:
-        folder: What `towhom corpus build` made.
+        folder: A folder made by `towhom corpus build`.
 
     Raises:
-        CorpusError: The folder is no corpus, or one of a format that this version does not know.
+        CorpusError: The folder is not a corpus, or its format is unknown to this version.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.name = str(folder)
-        """What messages call it."""
+        """The name of the corpus in error messages."""
         self.manifest = read_manifest(self.folder)
 
     def _column(self, name: str) -> NDArray[Any]:
@@ -115,7 +116,10 @@ class Corpus:
             ) from error
 
     def ranges(self, messages: int) -> Iterator[tuple[int, int]]:
-        """Documents in a row that have at least so many messages: the first, and behind the last."""
+        """Yield runs of consecutive documents that together have at least this many messages.
+
+        A run is given as its first document and the one after its last. The last run may have fewer messages.
+        """
         starts = self.documents.messages.tolist()
         first = 0
         for last in range(1, len(starts)):
@@ -128,7 +132,7 @@ class Corpus:
 
     @cached_property
     def documents(self) -> Documents:
-        """The documents."""
+        """The documents of the corpus."""
         return Documents(
             self._strings("documents.name"),
             self._column("documents.split"),
@@ -148,7 +152,7 @@ class Corpus:
 
     @cached_property
     def utterances(self) -> Utterances:
-        """What they say."""
+        """The utterances of all documents."""
         return Utterances(
             self._strings("utterances.text"),
             self._column("utterances.tokens"),
@@ -168,16 +172,16 @@ class Corpus:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words."""
+        """The vocabulary of the corpus."""
         return Vocabulary(self._strings("words"), self._column("words.count"))
 
     @cached_property
     def speaker_names(self) -> Strings:
-        """The speakers of all documents; a person who speaks in two is there twice."""
+        """Names of the speakers of all documents; a person who speaks in two documents appears twice."""
         return self._strings("speakers.name")
 
     def documents_of(self, split: Split | None) -> NDArray[np.int64]:
-        """The documents of a split, or all."""
+        """Indices of the documents of a split, or of all."""
         return np.flatnonzero(self._in(split))
 
     def _in(self, split: Split | None) -> NDArray[np.bool_]:
@@ -185,12 +189,12 @@ class Corpus:
         return np.ones(len(of_document), bool) if split is None else of_document == SPLITS.index(split)
 
     def samples_of(self, split: Split | None, *, context: int | None = None) -> NDArray[np.int64]:
-        """The samples of a split, or all.
+        """Indices of the samples of a split, or of all.
 
         Args:
-            split: Which.
-            context: Only those that training with a context of so many messages uses: it is all there, and
-                the addressee speaks in it.
+            split: The split; None for all samples.
+            context: Return only samples that training with a context of this many messages uses: those with
+                a complete context in which the addressee speaks.
         """
         documents = self.documents
         wanted = self._in(split)
@@ -203,17 +207,17 @@ class Corpus:
         return np.flatnonzero(chosen)
 
     def require_candidates(self, size: int) -> None:
-        """Make sure that samples have so many candidates.
+        """Make sure that there are candidate sets of this size.
 
         Raises:
-            CorpusError: They have others, which the message names.
+            CorpusError: There are only other sizes, which the message names.
         """
         if size not in self.samples.candidates:
             sizes = " or ".join(map(str, self.samples.candidates)) or "none"
             raise CorpusError(f"{self.name}: its samples have {sizes} candidates, not {size}")
 
     def conversation(self, document: int) -> Conversation:
-        """A document as it was read."""
+        """A document as a conversation, as it was read."""
         start, stop = self.documents.messages[document : document + 2].tolist()
         first, last = self.documents.speakers[document : document + 2].tolist()
         names = self.speaker_names.slice(first, last)
@@ -237,7 +241,7 @@ def _datetime(seconds: int) -> datetime | None:
 
 
 def is_corpus(folder: Path) -> bool:
-    """Whether a folder holds a corpus of ours, if only one that this version cannot read."""
+    """Whether a folder holds a corpus of towhom, even if this version cannot read it."""
     try:
         manifest = read_json(folder / MANIFEST)
     except (OSError, ValueError):
@@ -246,10 +250,10 @@ def is_corpus(folder: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a corpus.
+    """Read the manifest of a corpus.
 
     Raises:
-        CorpusError: There is none, or it is not ours.
+        CorpusError: There is no manifest, or it is not from towhom.
     """
     path = folder / MANIFEST
     if not folder.is_dir():

@@ -1,10 +1,10 @@
-"""The words of a corpus, counted; the names of its speakers are not among them.
+"""Count the words of a corpus, without the names of its speakers.
 
-A model's vocabulary travels with the model, so no speaker's name may be in it. But people call themselves
-"the", "i" and "ubuntu": leaving out whatever is somebody's name would take 15 % of all words of #ubuntu.
-A name stays as a word only where people plainly use it as one: in at least a tenth of the documents in which
-nobody is called so (and ten of them), and ten times as often as somebody is addressed by it. That costs under
-1 % of the words. Every other name is replaced by `<name>`, in every document.
+A model's vocabulary is distributed with the model, so it must not contain speakers' names. But people call
+themselves "the", "i" and "ubuntu": leaving out every name would remove 15 % of all words of #ubuntu. So a
+name is kept as a word only if people plainly use it as one: in at least a tenth of the documents in which
+nobody has that name (and at least ten of them), and ten times as often as somebody is addressed by it. That
+costs under 1 % of the words. Every other name is replaced by `<name>` in every document.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SPECIAL = (UNKNOWN, NAME)
 NAME_ID = SPECIAL.index(NAME)
 
 MAX_WORDS = 2_000_000
-"""Distinct words kept while counting, so that memory is bounded; later new ones are unknown (and counted)."""
+"""Most distinct words kept while counting, to bound memory; any later new words become unknown."""
 
 _MIN_DOCUMENTS = 10
 _MIN_SHARE = 0.1
@@ -31,7 +31,7 @@ _MIN_USES_PER_ADDRESS = 10
 
 
 class WordCounter:
-    """Numbers words as they first appear, and gathers what is needed to tell names from words."""
+    """Numbers words in order of appearance, and counts what is needed to tell names from words."""
 
     def __init__(self) -> None:
         self._ids = numbering()
@@ -40,15 +40,15 @@ class WordCounter:
         self._documents = np.zeros(1 << 16, np.int64)
         self.total_documents = 0
         self.overflow = 0
-        """Words that came after `MAX_WORDS` others."""
-        # By name: documents where somebody has it; of those, how many use it as a word, and how often.
+        """Number of words left out because `MAX_WORDS` others came before them."""
+        # By name: documents where somebody has it; how many of those contain it as a word, and how often.
         self._present: Counter[str] = Counter()
         self._present_documents: Counter[str] = Counter()
         self._present_counts: Counter[str] = Counter()
         self._addressed: Counter[str] = Counter()
 
     def add(self, columns: DocumentColumns) -> NDArray[np.int64]:
-        """Count a document's words; returns the number of each of its distinct words."""
+        """Count a document's words; return the number of each of its distinct words."""
         ids = self._ids
         if len(ids) + len(columns.words) <= MAX_WORDS:
             numbers = np.array([ids[word] for word in columns.words], np.int64)
@@ -87,7 +87,7 @@ class WordCounter:
         return list(self._ids)
 
     def names(self) -> set[str]:
-        """The words that are somebody's name and not plainly a word of the language as well."""
+        """The words that are somebody's name and are not plainly used as words as well."""
         return {name for name in self._present if name in self._ids and not self._is_word(name)}
 
     def _is_word(self, name: str) -> bool:
@@ -104,17 +104,17 @@ class WordCounter:
 def final_vocabulary(
     words: list[str], counts: NDArray[np.int64], names: set[str]
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint32]]:
-    """The vocabulary in its final order: special words, then the others by how often they occur.
+    """Put the vocabulary in its final order: special words, then the others by frequency.
 
     Args:
-        words: Words by number, the unknown one first.
-        counts: How often each occurs in the training documents.
-        names: The words to be hidden.
+        words: Words by number, starting with the unknown word.
+        counts: How often each word occurs in the training documents.
+        names: The words to hide.
 
     Returns:
         The words, their counts, and the final id of every number.
     """
-    names = names | {NAME}  # published files may have it as a word: it must not be there twice
+    names = names | {NAME}  # published files may contain it as a word, and it must not appear twice
     hidden = np.array([word in names for word in words], bool)
     alphabetical = np.array(sorted(range(1, len(words)), key=words.__getitem__), np.int64)
     alphabetical = alphabetical[~hidden[alphabetical]]

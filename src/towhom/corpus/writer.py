@@ -1,4 +1,4 @@
-"""Documents, one after the other, into the columns of a corpus. Memory holds one document and the words."""
+"""Write documents one by one into the columns of a corpus. Memory holds one document and the words."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from towhom.errors import CorpusError
 
 
 class CorpusWriter:
-    """Appends documents to the columns in a folder; `finish` settles what only the end can tell.
+    """Appends documents to the columns in a folder; `finish` completes what is known only at the end.
 
-    That is the splits, the order of the words, and where the utterances are that no message says.
+    That is the splits, the order of the words, and the indices of utterances that are not messages.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,7 +41,7 @@ class CorpusWriter:
         self._speaker = column("messages.speaker", np.int32)
         self._addressee = column("messages.addressee", np.int32)
         self._time = column("messages.time", np.int64)
-        # The utterances of messages, and those that no message says: the second follow the first at the end.
+        # Utterances of messages, and those that are not messages; the latter are appended at the end.
         self._texts = (strings("utterances.text"), strings("loose.text"))
         self._tokens = (column("numbers", np.uint32), column("loose.numbers", np.uint32))
         self._token_offsets = (
@@ -62,10 +62,10 @@ class CorpusWriter:
         return StringsWriter(self._column(name, np.uint8), self._offsets(f"{name}.offsets"))
 
     def append(self, document: DocumentColumns) -> None:
-        """Write one more document.
+        """Append a document.
 
         Raises:
-            CorpusError: Its samples have other numbers of candidates than those before.
+            CorpusError: Its samples have different numbers of candidates from those before.
         """
         self._check_sizes(document)
         messages = len(document.speaker)
@@ -91,7 +91,7 @@ class CorpusWriter:
             if size not in document.candidates:
                 continue  # a published document without samples
             local = document.candidates[size]
-            # What no message says is below zero until we know how many messages there are.
+            # Utterances that are not messages have negative indices until the number of messages is known.
             candidates.append(np.where(local < messages, local + first, messages - 1 - local - loose))
             labels.append(document.labels[size])
         self._document_tokens.append(self._document_tokens[-1] + said)
@@ -118,7 +118,7 @@ class CorpusWriter:
             )
 
     def finish(self, splits: Sequence[Split], *, names: set[str]) -> None:
-        """Complete the corpus, given the split of each document and the names to hide."""
+        """Complete the corpus with the split of each document and the names to hide."""
         self._open.close()
         folder = self._folder
         np.save(folder / "documents.split.npy", np.array([SPLITS.index(split) for split in splits], np.uint8))
@@ -157,7 +157,7 @@ class CorpusWriter:
         return counts
 
     def _join_utterances(self) -> None:
-        """Append what no message says to what the messages say."""
+        """Append the utterances that are not messages to those of the messages."""
         if not self._loose:
             return
         folder = self._folder
@@ -172,7 +172,7 @@ class CorpusWriter:
         (folder / "joined.npy").replace(folder / "utterances.text.npy")
 
     def _place_candidates(self) -> None:
-        """Give the utterances that no message says their place after the messages'."""
+        """Replace the negative indices of candidates by the final ones, after the messages."""
         for size in self._candidates:
             signed_path = self._folder / f"samples.candidates-{size}.signed.npy"
             with ColumnWriter(self._folder / f"samples.candidates-{size}.npy", np.uint32, size) as column:
@@ -193,13 +193,13 @@ class StringsWriter:
         self._offsets = offsets
 
     def append(self, strings: Sequence[bytes]) -> None:
-        """Write some more strings."""
+        """Append strings."""
         self._data.append_bytes(b"".join(strings))
         self._offsets.append_lengths(np.fromiter(map(len, strings), np.int64, len(strings)))
 
 
 def _runs(numbers: Iterable[int]) -> list[range]:
-    """Ascending numbers as runs of consecutive ones.
+    """Group ascending numbers into runs of consecutive numbers.
 
     >>> _runs([0, 1, 2, 5, 6])
     [range(0, 3), range(5, 7)]

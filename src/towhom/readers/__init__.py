@@ -1,4 +1,4 @@
-r"""Chat logs of every kind, as messages. One file a format; `READERS` lists them.
+r"""Readers that turn chat logs into messages, one module for each format; `READERS` lists them.
 
 >>> from pathlib import Path
 >>> import tempfile
@@ -60,10 +60,10 @@ __all__ = [
 ]
 
 GROUP = "towhom.readers"
-"""Entry points of other packages: `name = "module:Class"`, where the name is that of the format."""
+"""Entry point group for readers of other packages: `name = "module:Class"`, with the format's name."""
 
 READERS = {
-    # Tried in this order: the more a format's first lines give it away, the earlier.
+    # Tried in this order: formats that are easiest to recognize by their first lines come first.
     "jsonl": "towhom.readers.jsonl:JsonLines",
     "slack": "towhom.readers.slack:Slack",
     "discord": "towhom.readers.discord:Discord",
@@ -89,21 +89,21 @@ READERS = {
     "table": "towhom.readers.table:Table",
     "pattern": "towhom.readers.pattern:Pattern",
 }
-"""Format name -> where its reader is, for the formats of this package; imported on first use."""
+"""Format name -> its reader, for the formats of this package; imported on first use."""
 _GENERAL = ("table", "pattern")
-"""Formats that others can look like."""
+"""Formats so general that logs in other formats can look like them."""
 
 _MAX_RECORDS = 100_000
-"""Of a document: several times as many as the busiest days of the largest channels have."""
+"""Most records in a document: several times as many as on the busiest days of the largest channels."""
 _MAX_SIZE = 16 << 20
-"""Of a document's raw lines, in characters; as with the records, what ordinary logs never come near."""
+"""Most characters in a document's raw lines; far more than ordinary logs have."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """The raw lines of one document (a day of a channel) and the reader that understands them.
+    """The raw lines of one document (a day of a channel) and the reader that parses them.
 
-    It can be sent to another process; `messages` is a pure function of it.
+    A document can be sent to another process; `messages` is a pure function of it.
     """
 
     name: str
@@ -121,9 +121,9 @@ class Log:
     """A source and the reader for it.
 
     Args:
-        source: What is read.
-        reader: What understands it.
-        folder: The folder or archive that it was found in, with others.
+        source: The file or export to read.
+        reader: The reader that parses it.
+        folder: The folder or archive of logs in which the source was found; None if it was given directly.
     """
 
     source: Source | Folder
@@ -137,7 +137,7 @@ class Log:
                 yield from self.reader.parse(records, report, self.source.name)
 
     def files(self, report: Report) -> Generator[tuple[str, Iterator[Message]], None, None]:
-        """Lines of every kind with the name of their file, some at a time, in order."""
+        """Lines of every kind in order, in runs of lines of one file, each with the name of that file."""
         name, place = self.source.name, self.reader.place
         with closing(self._cut(report)) as documents:
             for _, records in documents:
@@ -145,9 +145,9 @@ class Log:
                     yield file, self.reader.parse(part, report, name)
 
     def documents(self, report: Report) -> Generator[Document, None, None]:
-        """The log cut into documents: a channel's days, where the log says the day; else the file.
+        """The log cut into documents: one for each day of a channel, or the whole file if it has no dates.
 
-        What is longer than any day of a channel, as a log without dates can be, is cut into parts.
+        A document that is longer than any day of a channel, as a log without dates can be, is cut into parts.
         """
         base = Path(self.source.name).name if isinstance(self.source, Source) else self.source.name
         with closing(self._cut(report)) as documents:
@@ -158,7 +158,7 @@ class Log:
                     yield Document(part_name, self.source.name, self.reader, part)
 
     def _parts(self, records: Iterable[Record]) -> Iterator[tuple[Record, ...]]:
-        """The records of a document, in parts that fit into memory."""
+        """Cut the records of a document into parts that fit into memory."""
         part: list[Record] = []
         size = 0
         for record in records:
@@ -170,7 +170,7 @@ class Log:
         yield tuple(part)
 
     def _cut(self, report: Report) -> Generator[tuple[str | None, Iterator[Record]], None, None]:
-        """The records of each document, as they come."""
+        """Cut the records into documents as they are read; yield each document's key and records."""
         key: str | None = None
 
         def current(record: Record) -> str | None:
@@ -180,15 +180,15 @@ class Log:
 
         records = self.reader.records(self.source, report)
         try:
-            # The lines before the first that names its document belong to a document of their own.
+            # Lines before the first one with a key form a document of their own.
             yield from groupby(records, current)
-        finally:  # a reading that stops early closes its file now, not when memory is cleaned up
+        finally:  # if reading stops early, close the file now, not at garbage collection
             if isinstance(records, Generator):
                 records.close()
 
 
 def _size(value: Any) -> int:
-    """How many characters there are in a raw line or JSON value, however deep it is."""
+    """Number of characters in a raw line or JSON value, however deeply nested."""
     size, left = 0, [value]
     while left:
         part = left.pop()
@@ -204,16 +204,16 @@ def _size(value: Any) -> int:
 
 
 def readers() -> dict[str, str]:
-    """Every format by name, and its reader as `module:Class`, in the order in which they are tried.
+    """Map the name of every format to its reader, as `module:Class`, in the order in which they are tried.
 
-    Those of other packages come before the general ones, and cannot replace one of this package.
+    Readers of other packages come before the general formats, and cannot replace a reader of this package.
     """
     specific = {name: target for name, target in READERS.items() if name not in _GENERAL}
     return {**specific, **{n: t for n, t in registered(GROUP).items() if n not in READERS}, **READERS}
 
 
 def reader_class(name: str) -> type[Reader]:
-    """The reader of a format, by its name or as `module:Class`; it may have options behind a colon.
+    """The reader of a format, given by name or as `module:Class`; options may follow after a colon.
 
     Raises:
         LogError: There is no such format.
@@ -237,17 +237,17 @@ def _split(format: str) -> tuple[str, str]:
 
 
 def find_logs(*paths: str | Path, format: str | None = None, report: Report | None = None) -> list[Log]:
-    """The logs at some paths: one for a file or an export, several for a folder or a zip archive of logs.
+    """Find the logs at some paths: one for a file or an export, several for a folder or archive of logs.
 
     Args:
         paths: Files, folders, zip archives, addresses (`s3://bucket/chat.jsonl`), or "-" for standard input.
-        format: A name from `readers()`, or `module:Class`, which is imported; found by looking at the file if
-            None. A table's columns and a text's pattern can be told after a colon:
+        format: A name from `readers()`, or `module:Class`, which is imported; None to recognize it from the
+            file. A table's columns and a text's pattern can be given after a colon:
             "table:speaker=from,text=body", "pattern:{speaker}: {text}".
-        report: Where to count the files of a folder that are no logs, and what readers assume.
+        report: Records the files of a folder that are not logs, and what readers assume.
 
     Raises:
-        LogError: Something there cannot be read; the message names the file and what was tried.
+        LogError: A path cannot be read; the message names the file and what was tried.
     """
     report = Report() if report is None else report
     logs: list[Log] = []
@@ -271,13 +271,13 @@ def find_logs(*paths: str | Path, format: str | None = None, report: Report | No
 
 
 def is_export(place: Place, format: str | None) -> bool:
-    """Whether a folder is one export, whose files belong together."""
+    """Whether a folder is a single export, whose files belong together."""
     folder = Folder.of(place.path) if place.local else remote_folder(place)
     return _fitting(folder, format) is not None
 
 
 def _logs_in(folder: Folder, format: str | None, report: Report) -> list[Log]:
-    """An export that is a folder, or every log that lies in one."""
+    """The logs of a folder: a single one if the folder is an export, else every log in it."""
     whole = _fitting(folder, format)
     if whole is not None:
         return [Log(folder, whole.configure(folder))]
@@ -297,10 +297,10 @@ def _logs_in(folder: Folder, format: str | None, report: Report) -> list[Log]:
 def read_messages(
     path: str | Path, *, format: str | None = None, report: Report | None = None
 ) -> Iterator[Message]:
-    """Every line of a log as it comes, in constant memory.
+    """Yield every line of a log as it is read, in constant memory.
 
     Addressees are those that the platform marks (mentions, replies). A name in front of the text is left
-    there, since who else will speak in the document is not known yet: `read_conversations` resolves it.
+    there, since it is not yet known who else will speak in the document: `read_conversations` resolves it.
     """
     report = Report() if report is None else report
     logs = find_logs(path, format=format, report=report)
@@ -308,12 +308,12 @@ def read_messages(
 
 
 def locate(*paths: str | Path, format: str | None = None, report: Report | None = None) -> Iterator[Located]:
-    """Every line of some logs as it comes, with what names it in all outputs: id, room, day, file.
+    """Yield every line of some logs as it is read, with its id, room, day and file, as in all outputs.
 
     Args:
         paths: Files, folders, zip archives, or "-" for standard input.
         format: A name from `readers()`; None to recognize it from the file.
-        report: Counts what was read, and what was left out and why; may stop at the first problem.
+        report: Counts lines read and lines left out, with the reasons; if strict, stops at the first problem.
     """
     report = Report() if report is None else report
     logs = [find_logs(path, format=format, report=report) for path in paths]
@@ -329,9 +329,9 @@ def read_rooms(
     ignore_case: bool = False,
     follow_renames: bool = False,
 ) -> Iterator[tuple[str, list[Located]]]:
-    """The rooms of a log, whatever days and files they are in: their names, and their messages.
+    """Yield the name and messages of each room of a log, across all its days and files.
 
-    See `read_conversations`. A room of more messages than fit into memory comes in parts.
+    For the arguments, see `read_conversations`. A room with too many messages for memory comes in parts.
     """
     kept = set(kinds)
     rooms: dict[str, list[Located]] = {}
@@ -372,11 +372,11 @@ def read_conversations(
     Args:
         path: A file, a folder, a zip archive, or "-" for standard input.
         format: A name from `readers()`; None to recognize it from the file.
-        report: Counts what was read, and what was left out and why; may stop at the first problem.
+        report: Counts lines read and lines left out, with the reasons; if strict, stops at the first problem.
         kinds: Kinds of lines to return.
-        ignore_case: Whether names in front of a text also count in another case.
+        ignore_case: Whether names in front of a text match regardless of case.
         follow_renames: Whether people who change their names stay the same speaker.
-        days: Whether each day of a room is a conversation of its own, as in the paper's protocol.
+        days: Whether each day of a room is a separate conversation, as in the paper's protocol.
     """
     report = Report() if report is None else report
     kept = tuple(kinds)
@@ -401,7 +401,7 @@ def read_conversations(
 
 
 def _pipe(path: Path) -> Source:
-    """What is no file, opened here and once: what is read of it is gone."""
+    """A source for a path that is not a regular file, such as a pipe; opened here, since it is read once."""
     try:
         return stream_source(str(path), path.open("rb"))
     except OSError as error:
@@ -411,13 +411,13 @@ def _pipe(path: Path) -> Source:
 def _is_zip(path: Path) -> bool:
     if zipfile.is_zipfile(path):
         return True
-    with suppress(OSError), path.open("rb") as file:  # what cannot be opened is reported when it is read
-        return file.read(4) == b"PK\x03\x04"  # a truncated archive has lost its directory, at the end
+    with suppress(OSError), path.open("rb") as file:  # a file that cannot be opened is reported when read
+        return file.read(4) == b"PK\x03\x04"  # a truncated archive has lost the directory at its end
     return False
 
 
 def _fitting(source: Source | Folder, format: str | None) -> type[Reader] | None:
-    """The reader that knows the source."""
+    """The first reader that recognizes the source, or None."""
     names = readers() if format is None else [format]
     return next((cls for cls in map(reader_class, names) if cls.sniff(source)), None)
 
@@ -425,7 +425,7 @@ def _fitting(source: Source | Folder, format: str | None) -> type[Reader] | None
 def _log(source: Source, format: str | None, report: Report) -> Log:
     try:
         source.check()
-        # A format that the user names is taken at their word: the sniffing is for those who name none.
+        # A format named by the user is not checked: sniffing is only for when none is named.
         cls = _fitting(source, None) if format is None else reader_class(format)
         if cls is None:
             tried = ", ".join(readers())
@@ -451,7 +451,7 @@ _PART = re.compile(r"(.*\.cand-\d+)\.\d+(\.\w+)?$")
 
 
 def _joined(sources: Iterable[Source]) -> list[Source]:
-    """Sources, the parts of a published file (`x.cand-10.1.gz`, `x.cand-10.2.gz`) put together again."""
+    """Sources, with the parts of a published file (`x.cand-10.1.gz`, `x.cand-10.2.gz`) joined into one."""
     joined: list[Source] = []
     for _, group in groupby(sources, lambda s: found[1] if (found := _PART.match(s.name)) else s.name):
         parts = list(group)
@@ -467,16 +467,16 @@ class _Joined(Source):
         self._parts = parts
 
     def digest(self) -> tuple[int, str]:
-        """Size of all parts together, and a SHA-256 of theirs."""
+        """Total size of all parts, and a SHA-256 of their SHA-256s."""
         digests = [part.digest() for part in self._parts]
         joined = hashlib.sha256("".join(digest for _, digest in digests).encode())
         return sum(size for size, _ in digests), joined.hexdigest()
 
     @property
     def position(self) -> int:
-        """How many bytes of the parts have been read, roughly."""
+        """Approximate number of bytes of the parts read so far."""
         return sum(part.position for part in self._parts if part.opened)
 
     def lines(self) -> Iterator[Record]:
-        """The lines of all parts, counted through."""
+        """The lines of all parts, numbered consecutively."""
         return enumerate(line for part in self._parts for _, line in part.lines())

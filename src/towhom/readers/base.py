@@ -1,4 +1,4 @@
-"""What a reader is, what it reads from, and what it reports."""
+"""The base class of readers, the sources they read from, and the report of a reading."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from towhom.errors import LogError
 from towhom.files import DAMAGED, decompressed, decompressed_lzma
 
 Record = tuple[int, Any]
-"""Where it stands in its source (line or record, from 0), and the raw line (bytes) or JSON value."""
+"""Position in the source (line or record, from 0), and the raw line (bytes) or JSON value."""
 
 HEAD_BYTES = 1 << 16
 MAX_MESSAGE = 4 << 20
-"""Bytes of a line, or of a message in JSON. No platform takes messages of more than 64 kB; the rest is for
-what exports put beside them. What is longer is no chat, and gets no memory."""
+"""Most bytes of a line, or of a message in JSON. No platform takes messages of more than 64 kB; the rest is
+for what exports add to them. Anything longer is not chat, and is never held in memory."""
 _TAR_MAGIC = 257, b"ustar"
-"""Where a tar archive says what it is, and how."""
+"""Offset and value of the magic bytes of a tar archive."""
 PARQUET = b"PAR1"
-"""The first bytes of a table in Parquet, the one binary format that is read."""
+"""The first bytes of a Parquet file, the only binary format that is read."""
 _WIDE_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -40,23 +40,23 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MEMBER_HEADER = struct.Struct("<26xHH")
-"""Before a file in a zip archive: the lengths of its name and of what follows it, among others."""
+"""Header of a file in a zip archive; read for the lengths of the name and of the extra field after it."""
 _MEMBER_MAGIC = b"PK\x03\x04"
 _LZMA_PROPERTIES = 5
-"""Bytes; before them are a version and their length."""
+"""Number of bytes; a version and this length come before them."""
 _ENCRYPTED, _HAS_END = 1, 2
-"""Flags of a file in a zip archive; the latter of one that is packed with LZMA."""
+"""Flags of a file in a zip archive; the second applies to files compressed with LZMA."""
 _UNKNOWN = 2**64 - 1
-"""The size of LZMA's content that ends with a mark."""
+"""Size given for LZMA content that ends with an end marker."""
 _MAX_FILES = 1_000_000
-"""Of a zip archive."""
+"""Most files in a zip or tar archive."""
 _SHOWN_PROBLEMS = 20
 _SHOWN_REASON = 300
 
 
 @dataclass
 class Report:
-    """What a reading met: how many lines of each kind, and everything that was wrong.
+    """Result of a reading: the number of lines of each kind, and the problems found.
 
     Args:
         strict: Whether the first malformed line stops the reading with a `LogError`.
@@ -70,12 +70,12 @@ class Report:
     problems: list[str] = field(default_factory=list)
     """The first few malformed lines: file, line, reason."""
     skipped_files: list[str] = field(default_factory=list)
-    """Files of a folder that are no log in a known format."""
+    """Files of a folder that are not logs in a known format."""
     assumptions: list[str] = field(default_factory=list)
-    """What readers took for granted about a file, and how sure that is: the file, then what."""
+    """What readers assumed about a file and how sure they are: the file name, then the assumption."""
 
     def skip(self, reason: str, *, file: str, record: int) -> None:
-        """Count a malformed line (or stop at it, if strict)."""
+        """Count a malformed line, or raise a `LogError` if strict."""
         reason = reason if len(reason) <= _SHOWN_REASON else reason[:_SHOWN_REASON] + "…"
         error = LogError(reason, file=file, line=record + 1)
         if self.strict:
@@ -85,7 +85,7 @@ class Report:
             self.problems.append(str(error))
 
     def decode(self, raw: bytes) -> str:
-        """Text of a line: UTF-8, else Windows-1252, which the older IRC clients wrote; counted."""
+        """Text of a line: UTF-8, else Windows-1252, as older IRC clients wrote it; the latter is counted."""
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -93,7 +93,7 @@ class Report:
             return decode(raw)
 
     def add(self, other: Report) -> None:
-        """Take over the counts of another report, of another part of the same reading."""
+        """Add the report of another part of the same reading to this one."""
         self.kinds.update(other.kinds)
         self.malformed += other.malformed
         self.redecoded += other.redecoded
@@ -111,7 +111,7 @@ def decode(raw: bytes) -> str:
 
 
 class Source:
-    """A file to read from: on disk, in a zip archive, or standard input; unpacked if it is compressed."""
+    """A file to read from: on disk, in an archive, or standard input; decompressed if necessary."""
 
     def __init__(self, name: str, opener: Callable[[], BinaryIO], *, once: bool = False) -> None:
         self.name = name
@@ -120,17 +120,17 @@ class Source:
         self._raw: BinaryIO | None = None
 
     def open(self) -> BinaryIO:
-        """Open the content, unpacked.
+        """Open the decompressed content.
 
         Raises:
-            LogError: The file is not there, must not be read, cannot be unpacked, or is a pipe that was read.
+            LogError: The file is missing, unreadable or cannot be unpacked, or is a pipe already read.
         """
         if self._once and self.opened:
             raise self._read_already()
         try:
             self._raw = self._opener()
             return decompressed(self._raw)
-        except (*DAMAGED, UnicodeDecodeError) as error:  # the latter for names in a zip archive
+        except (*DAMAGED, UnicodeDecodeError) as error:  # the second, for names in a zip archive
             raise self.damaged(error) from error
         except RuntimeError as error:  # a file in a zip archive that is encrypted, or packed in a new way
             raise LogError(f"cannot be unpacked: {error}", file=self.name) from error
@@ -138,10 +138,10 @@ class Source:
             raise LogError(f"cannot be opened: {error.strerror or error}", file=self.name) from error
 
     def digest(self) -> tuple[int, str]:
-        """Size and SHA-256 of the file as it lies on disk.
+        """Size and SHA-256 of the file as stored on disk.
 
         Raises:
-            LogError: It is a pipe, which would have been read then.
+            LogError: It is a pipe, which can be read only once.
         """
         if self._once:
             raise self._read_already()
@@ -155,17 +155,17 @@ class Source:
 
     @cached_property
     def size(self) -> int:
-        """Bytes of the file as it lies on disk."""
+        """Size in bytes of the file as stored on disk."""
         return self.digest()[0]
 
     @property
     def opened(self) -> bool:
-        """Whether it has been opened yet."""
+        """Whether the source has been opened yet."""
         return self._raw is not None
 
     @property
     def position(self) -> int:
-        """How many of them have been read, roughly."""
+        """Approximate number of stored bytes read so far."""
         return self.size if self._raw is None or self._raw.closed else self._raw.tell()
 
     @cached_property
@@ -187,22 +187,22 @@ class Source:
 
     @cached_property
     def head_lines(self) -> list[bytes]:
-        """The first lines that hold something, at most 200; a last line that was cut off is left out."""
+        """The first lines that are not blank, at most 200, without a last line that was cut off."""
         lines = self.head_text.split(b"\n")
         if len(self.head) >= HEAD_BYTES and len(lines) > 1:
             lines.pop()
         return [line.rstrip(b"\r") for line in lines if line.strip()][:200]
 
     def forget_head(self) -> None:
-        """Free the memory that the head took, once the format is known: there may be thousands of files."""
+        """Free the memory of the head once the format is known: there may be thousands of files."""
         for name in ("head", "head_text", "head_lines"):
             self.__dict__.pop(name, None)
 
     def lines(self) -> Iterator[Record]:
-        """The lines of a text file with their numbers, without their ends.
+        """The lines of a text file with their numbers, without line endings.
 
         Raises:
-            LogError: The archive ends too early or is damaged; the lines before have been given.
+            LogError: The archive is truncated or damaged; the lines before that point have been yielded.
         """
         number = -1
         with self.open() as stream:
@@ -215,7 +215,7 @@ class Source:
                 raise self.damaged(error, line=number + 1) from error
 
     def damaged(self, error: Exception, line: int | None = None) -> LogError:
-        """The error for an archive that cannot be read to its end."""
+        """The error for an archive that cannot be read to the end."""
         read = "" if line is None else f" after {line:,} lines"
         reason = f"the archive is truncated or damaged{read} ({error}); unpack it again or fetch it again"
         return LogError(reason, file=self.name)
@@ -226,12 +226,12 @@ class Source:
         )
 
     def too_long(self, what: str, line: int) -> LogError:
-        """The error for a line or a message that is not read for its length."""
+        """The error for a line or a message that is too long to be read."""
         reason = f"a {what} of more than {MAX_MESSAGE >> 20} MB: no chat log, or one without line ends"
         return LogError(reason, file=self.name, line=line)
 
     def check(self) -> None:
-        """Refuse what cannot be a log in any format.
+        """Reject a file that cannot be a log in any format.
 
         Raises:
             LogError: The file is empty or binary.
@@ -246,7 +246,7 @@ class Source:
 
 
 def wide_encoding(head: bytes) -> str | None:
-    """UTF-16 or UTF-32, if a text is in one of them: by its mark or, without one, by its many zeros."""
+    """The encoding of a UTF-16 or UTF-32 text, by its byte order mark or its many zero bytes; else None."""
     for mark, encoding in _WIDE_MARKS:
         if head.startswith(mark):
             return encoding
@@ -258,7 +258,7 @@ def wide_encoding(head: bytes) -> str | None:
 
 
 def utf8_stream(stream: BinaryIO) -> BinaryIO:
-    """A text as UTF-8 without a byte order mark, whatever it was in: some phones and shells write UTF-16."""
+    """A text recoded as UTF-8 without a byte order mark: some phones and shells write UTF-16."""
     if not isinstance(stream, io.BufferedReader):
         stream = io.BufferedReader(stream)  # type: ignore[type-var]
     start = stream.peek(1000)[:1000]
@@ -271,7 +271,7 @@ def utf8_stream(stream: BinaryIO) -> BinaryIO:
 
 
 class _Recoded(io.RawIOBase):
-    """A stream in another encoding, as UTF-8."""
+    """A stream in another encoding, recoded as UTF-8."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
         self._stream = stream
@@ -280,11 +280,11 @@ class _Recoded(io.RawIOBase):
         self._started = False
 
     def readable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """What is left of the last piece, or the next one."""
+        """Read the rest of the last piece, or the next one."""
         while not self._left:
             piece = self._stream.read(HEAD_BYTES)
             text = self._decode(piece, final=not piece)
@@ -304,8 +304,8 @@ class _Recoded(io.RawIOBase):
 
 
 def _as_utf8(stream: BinaryIO) -> Iterable[bytes]:
-    """Lines without a byte order mark, in UTF-8."""
-    # One byte more than a line may have: a line that is too long is seen, and never in memory as a whole.
+    """Lines in UTF-8, without a byte order mark."""
+    # One byte more than the limit: a line that is too long is noticed, but never held in memory as a whole.
     return iter(partial(utf8_stream(stream).readline, MAX_MESSAGE + 1), b"")
 
 
@@ -318,7 +318,7 @@ class Folder:
 
     @classmethod
     def of(cls, path: Path) -> Folder:
-        """All files below a folder or in a zip or tar archive, sorted by name; hidden ones left out."""
+        """All files below a folder or in a zip or tar archive, sorted by name, except hidden ones."""
         name = path.name or str(path)
         if path.is_dir():
             paths = sorted(file for file in path.rglob("*") if file.is_file())
@@ -327,8 +327,8 @@ class Folder:
             found = sorted(_tar_members(path), key=lambda member: member[0])
         else:
             try:
-                # Open as long as its files are: opened for each of them, a large archive's directory would be
-                # read thousands of times.
+                # Stays open as long as its files are needed: opening it for each of them would read the
+                # directory of a large archive thousands of times.
                 archive = zipfile.ZipFile(path)
             except (*DAMAGED, OSError, NotImplementedError, ValueError) as error:
                 reason = f"the zip archive is truncated or damaged ({error}); fetch it again"
@@ -341,7 +341,7 @@ class Folder:
         return cls(name, tuple(Source(f"{name}/{inner}", opener) for inner, opener in shown))
 
     def digest(self) -> tuple[int, str]:
-        """Size of all files together, and a SHA-256 of their names and contents."""
+        """Total size of all files, and a SHA-256 of their names and contents."""
         digest = hashlib.sha256()
         for file in self.files:
             digest.update(f"{self.inner(file)} {file.digest()[1]}\n".encode("utf-8", "replace"))
@@ -349,21 +349,21 @@ class Folder:
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
+        """Total size of all files in bytes."""
         return sum(file.size for file in self.files)
 
     @property
     def position(self) -> int:
-        """How many of them have been read, roughly."""
+        """Approximate number of bytes read so far."""
         return sum(file.position for file in self.files if file.opened)
 
     @cached_property
     def by_name(self) -> dict[str, Source]:
-        """The files, by their names."""
+        """The files by name."""
         return {file.name: file for file in self.files}
 
     def beside(self, source: Source, name: str) -> Source | None:
-        """The file of a name in the same folder as another."""
+        """The file with this name in the same folder as `source`, if there is one."""
         return self.by_name.get(f"{source.name.rpartition('/')[0]}/{name}")
 
     def inner(self, source: Source) -> str:
@@ -387,10 +387,9 @@ def _member_opener(archive: zipfile.ZipFile, member: str) -> Callable[[], Binary
 
 
 def _open_member(path: Path, info: zipfile.ZipInfo) -> BinaryIO:
-    """A file in a zip archive, packed with bzip2 or LZMA.
+    """Open a file in a zip archive that is compressed with bzip2 or LZMA.
 
-    `zipfile` unpacks at once whatever becomes of the bytes that it reads: gigabytes, if these are few and
-    hostile.
+    `zipfile` decompresses all the bytes that it reads at once, and a few hostile bytes can become gigabytes.
     """
     with path.open("rb") as file:
         file.seek(info.header_offset)
@@ -407,8 +406,8 @@ def _open_member(path: Path, info: zipfile.ZipInfo) -> BinaryIO:
 
 
 def is_tar(path: Path) -> bool:
-    """Whether a file is a tar archive that is not packed."""
-    with suppress(OSError), path.open("rb") as file:  # what cannot be opened is reported when it is read
+    """Whether a file is an uncompressed tar archive."""
+    with suppress(OSError), path.open("rb") as file:  # a file that cannot be opened is reported when read
         return _is_tar(file.read(_TAR_MAGIC[0] + len(_TAR_MAGIC[1])))
     return False
 
@@ -418,7 +417,7 @@ def _is_tar(head: bytes) -> bool:
 
 
 def _tar_members(path: Path) -> Iterator[tuple[str, Callable[[], BinaryIO]]]:
-    """The files of a tar archive, each with what opens it."""
+    """The files of a tar archive, each with a function that opens it."""
     count = 0
     try:
         with tarfile.open(path, "r:") as archive:
@@ -426,7 +425,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, Callable[[], BinaryIO]]]:
                 count += 1
                 if count > _MAX_FILES:
                     raise LogError(f"the tar archive holds more than {_MAX_FILES:,} files", file=str(path))
-                archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
+                archive.members = []  # type: ignore[attr-defined]  # else it would keep every member
                 if member.isreg() and not member.issparse():
                     name = member.name.removeprefix("./")
                     yield name, partial(_Slice.opened, path, member.offset_data, member.size)
@@ -436,7 +435,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, Callable[[], BinaryIO]]]:
 
 
 class _Slice(io.RawIOBase):
-    """A part of a file: what a tar archive holds of one of its files."""
+    """A range of bytes of a file, such as one file inside an archive."""
 
     def __init__(self, file: BinaryIO, start: int, size: int) -> None:
         self._file, self._start, self._left = file, start, size
@@ -444,22 +443,22 @@ class _Slice(io.RawIOBase):
 
     @classmethod
     def opened(cls, path: Path, start: int, size: int) -> BinaryIO:
-        """The part, to be read."""
+        """Open a range of bytes of a file for reading."""
         return io.BufferedReader(cls(path.open("rb"), start, size))
 
     def readable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def tell(self) -> int:
-        """How much has been read."""
+        """Number of bytes of the range read so far."""
         return self._file.tell() - self._start
 
     def readinto(self, buffer: Any) -> int:
-        """The next bytes.
+        """Read the next bytes.
 
         Raises:
-            EOFError: The archive ends before the part does.
+            EOFError: The file ends before the range does.
         """
         piece = self._file.read(min(len(buffer), self._left))
         if self._left and len(buffer) and not piece:
@@ -475,19 +474,19 @@ class _Slice(io.RawIOBase):
 
 
 def file_source(path: Path) -> Source:
-    """A file on disk, named as the user named it."""
+    """A file on disk, with the name that the user gave."""
     return Source(str(path), _file_opener(path))
 
 
 def standard_input() -> Source:
-    """Standard input."""
+    """Standard input as a source."""
     return stream_source("standard input", sys.stdin.buffer)
 
 
 def stream_source(name: str, stream: BinaryIO) -> Source:
     """A stream that can be read only once: a pipe, a terminal, another device.
 
-    Its head is what arrives first, to the end of a line at least: the rest may be written much later.
+    Its head is what arrives first, up to at least one line end: the rest may be written much later.
 
     Raises:
         LogError: It is a zip archive, which is read from its end.
@@ -506,7 +505,7 @@ def stream_source(name: str, stream: BinaryIO) -> Source:
 
 
 class _Begun(io.RawIOBase):
-    """A stream whose head has been read, and is read again with the rest."""
+    """A stream whose head has been read in advance, and is still returned with the rest."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -517,11 +516,11 @@ class _Begun(io.RawIOBase):
         self._left = head
 
     def readable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """What is left of the head, then what comes."""
+        """Read the rest of the head, then the rest of the stream."""
         piece = self._left[: len(buffer)] or self._stream.read1(len(buffer))
         self._left = self._left[len(piece) :]
         buffer[: len(piece)] = piece
@@ -534,19 +533,20 @@ class _Begun(io.RawIOBase):
 
 
 class Reader(ABC):
-    """One log format. An instance is set up for one file; it is small and can be pickled.
+    """One log format. An instance is configured for one source; it is small and can be pickled.
 
-    Reading has two steps, so that the second, which costs more, can run in other processes: `records`
-    takes the source apart into raw lines or JSON values, `parse` makes messages of them. Documents (a day
-    of a channel) are cut between the two, where `key` changes; `parse` keeps no state across documents.
+    Reading has two steps, so that the second, which is slower, can run in other processes: `records`
+    splits the source into raw lines or JSON values, and `parse` turns them into messages. Between the two,
+    records are cut into documents (a day of a channel) wherever `key` changes; `parse` keeps no state across
+    documents.
     """
 
     name: ClassVar[str]
-    """What users call the format."""
+    """The format's name, as users give it."""
     title: ClassVar[str]
-    """What it is, for people."""
+    """A description of the format for people."""
     counts_by_room: ClassVar[bool] = False
-    """Whether the ids of messages may begin anew in every room."""
+    """Whether message ids may start over in every room."""
 
     @classmethod
     @abstractmethod
@@ -555,49 +555,49 @@ class Reader(ABC):
 
     @classmethod
     def explain(cls, source: Source) -> str | None:
-        """What was found in a source that looks like this format and is not in it, if anything."""
+        """What was found in a source that resembles this format without being in it; None if nothing."""
         return None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """A reader for this source, with what can be learned from its beginning."""
+        """A reader for this source, configured by what its beginning shows."""
         return cls()
 
     @classmethod
     def from_options(cls, source: Source | Folder, options: str) -> Self:
-        """A reader for this source, set up as the user says.
+        """A reader for this source, configured by the user's options.
 
         Raises:
-            LogError: The format has nothing to set up, or not this.
+            LogError: The format takes no options, or not these.
         """
         raise LogError(f"the format {cls.name} takes no options, but {options!r} was given", file=source.name)
 
     @property
     def options(self) -> str:
-        """What `from_options` would take for a reader like this one; empty if there is nothing to set up."""
+        """The options with which `from_options` makes a reader like this one; empty if it takes none."""
         return ""
 
     @property
     def assumption(self) -> str | None:
-        """What the reader takes for granted about its source and is not sure of, if anything."""
+        """What the reader assumes about its source without being sure; None if nothing."""
         return None
 
     @abstractmethod
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """The raw lines or JSON values of the source, one at a time."""
+        """Yield the raw lines or JSON values of the source, one at a time."""
 
     @abstractmethod
     def key(self, record: Record) -> str | None:
-        """Which document (channel, day) a record begins or belongs to; None for that of the one before."""
+        """The document (channel, day) that a record belongs to; None if the same as the record before."""
 
     def begins(self, record: Record) -> bool:
-        """Whether a message begins with the record, and does not go on: there, a document can be cut."""
+        """Whether the record begins a message, so that a document can be cut before it."""
         return True
 
     def place(self, value: Any, file: str) -> str:
-        """The file that a raw line or JSON value stood in: one of a folder's, or the log itself."""
+        """The file that a raw line or JSON value comes from: one file of a folder, or the log itself."""
         return file
 
     @abstractmethod
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """Messages (and what else there is) of one document. Counts them and all that is malformed."""
+        """Yield the lines of one document, of every kind; count them and malformed lines in the report."""

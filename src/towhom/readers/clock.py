@@ -1,4 +1,4 @@
-"""Times of logs that have a clock on every line, and the day only sometimes."""
+"""Times of logs that have a clock time on every line, but a date only on some."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from datetime import date, datetime, timedelta
 from towhom.readers.times import AFTERNOON, zone_of
 
 UNDATED = date(1, 1, 1)
-"""The day of a log that never says it."""
+"""The first day assumed for a log without dates."""
 _DAY_FORMATS = ("%Y%m%d", "%Y-%m-%d", "%a %b %d %H:%M:%S %Y", "%a %b %d %Y")
 
 
 class Clock:
-    """Times of a log that has a clock on every line, and the day only sometimes.
+    """Times of a log that has a clock time on every line, but a date only on some.
 
-    Where the log never says the day, days count from the year 1. Past midnight the day goes on. Some old
-    logs have a clock of twelve hours and do not say which half of the day it is: where one o'clock follows
-    twelve, and no hour was ever zero or above twelve, it is afternoon (or night) from there on.
+    If the log has no dates, days count from the year 1. Each midnight begins the next day. Some old logs have
+    a twelve-hour clock without AM or PM: if one o'clock follows twelve, and no hour was ever zero or above
+    twelve, the next half of the day begins there.
     """
 
     def __init__(self, day: date) -> None:
@@ -28,7 +28,7 @@ class Clock:
         self._seen: tuple[str | None, ...] | None = None
 
     def set_day(self, text: str) -> bool:
-        """A line says which day it is; whether we can tell."""
+        """Set the day from the text of a line; return whether it could be parsed."""
         for form in _DAY_FORMATS:
             with suppress(ValueError):
                 self.set_date(datetime.strptime(text, form).date())
@@ -36,13 +36,13 @@ class Clock:
         return False
 
     def set_date(self, day: date) -> None:
-        """From here on, it is this day."""
+        """Set the day for the lines that follow."""
         self._start = datetime(day.year, day.month, day.day)
         self._clock = -1
         self._seen = None
 
     def midnight(self) -> datetime:
-        """When the current day began."""
+        """The start of the current day."""
         return self._start
 
     def at(
@@ -54,7 +54,7 @@ class Clock:
         zone: str | None = None,
         half: str | None = None,
     ) -> datetime | None:
-        """The time of a line; None if it has none, or one like 27:00."""
+        """The time of a line; None if it has no time, or an invalid one like 27:00."""
         if hour is None:
             return None
         if (day, hour, minute, second, zone, half) == self._seen:
@@ -80,7 +80,7 @@ class Clock:
                 elif clock < self._clock - 11 * 3600:
                     self._start += timedelta(hours=24)
                 self.last = self._start + timedelta(seconds=clock)
-            except OverflowError:  # past the last day that calendars have
+            except OverflowError:  # past the last day that `datetime` allows
                 return None
             self._clock = clock
         if zone is not None:

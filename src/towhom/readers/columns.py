@@ -1,6 +1,6 @@
-"""Columns of a table of messages, and keys of messages in JSON: which of them are what.
+"""Find out which columns of a table, or keys of JSON objects, are the speaker, the text and so on.
 
-They are found by their names or, where these say nothing, by what stands in them.
+Columns are found by their names or, if the names are not telling, by their content.
 """
 
 from __future__ import annotations
@@ -150,14 +150,14 @@ FIELDS = {
     "kind": ("kind",),
     "name": ("display name", "real name"),
 }
-"""What a column can be -> what it is called, the surest first."""
+"""Field -> names of columns for it, the most certain first."""
 
 _WEAK = {"name", "who", "role", "line", "chat", "turn", "agent", "person", "member", "actor"}
-"""Names of columns that tables of other things have, too: one of these alone is no sign of a chat."""
+"""Names of columns that other tables have too: one of these alone does not indicate a chat."""
 _IDENTIFIERS = {"created by", "posted by", "sender id", "author id", "user id", "from id"}
-"""Names of columns that say who speaks, where no other says it better."""
+"""Names of columns used for the speaker if there is no better one."""
 _CLOCKS = {"time", "clock", "hour", "zeit", "uhrzeit", "hora", "heure", "ora"}
-"""Names of columns that have the time of the day, where another has the day."""
+"""Names of columns that have the time of day if another column has the day."""
 _CONTAINERS = {
     *("messages", "message", "data", "items", "comments", "posts", "events", "results", "records", "rows"),
     *(
@@ -175,22 +175,22 @@ _CONTAINERS = {
     *("logs", "transcript", "segments", "utterances", "dialogue", "turns", "thread", "threads", "export"),
     *("response", "payload", "result", "content", "rooms", "channels", "edges", "node", "item", "replies"),
 }
-"""Keys that name what they hold; any other before a list of messages may be the name of a room."""
+"""Keys that describe their content; any other key before a list of messages may be a room's name."""
 FEWEST = 3
-"""Rows by whose values columns are found, at least."""
+"""Fewest rows from which columns are found by their values."""
 _LONGEST_NAME = 60
 _MOST_PATHS, _DEEPEST, _MOST_SAMPLES = 50, 8, 50
 _USUAL = 0.6
-"""How many of the objects have a speaker and a text, at least: others beside them are something else."""
+"""Least share of objects that must have a speaker and a text: the others are something else."""
 
 
 class Records(NamedTuple):
-    """Objects of a JSON file that are like one another.
+    """Similar objects in a JSON file.
 
     Args:
-        path: Where they are; `*` is any key, and nothing stands for JSON lines.
-        samples: Their keys, and what the first of them have there.
-        number: How many there are in the head.
+        path: Path of the objects; `*` is any key, and an empty path stands for JSON lines.
+        samples: Their keys, each with the first values.
+        number: Number of objects in the head of the file.
     """
 
     path: str
@@ -199,7 +199,7 @@ class Records(NamedTuple):
 
 
 def time_of_row(day: Any, time: Any, *, day_first: bool) -> str | None:
-    """When a row is of, by one cell or two, in ISO 8601."""
+    """The time of a row in ISO 8601, from one or two cells; None if there is none."""
     if isinstance(day, str) and isinstance(time, str):
         both = time_of_cell(f"{day} {time}", day_first=day_first)
         if both is not None:
@@ -208,7 +208,7 @@ def time_of_row(day: Any, time: Any, *, day_first: bool) -> str | None:
 
 
 def time_of_cell(value: Any, *, day_first: bool) -> str | None:
-    """A cell as a time; a table whose times say nothing has none, and is in its order."""
+    """The time of a cell in ISO 8601; None if it cannot be parsed, and rows then keep their order."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, date):
@@ -222,7 +222,7 @@ def time_of_cell(value: Any, *, day_first: bool) -> str | None:
 
 
 def _since_1970(value: float) -> str | None:
-    """A time in seconds, milliseconds or microseconds, whichever is in our days."""
+    """A time in seconds, milliseconds or microseconds since 1970, whichever gives a plausible date."""
     size = abs(value)
     if not size < 1e17:
         return None
@@ -231,7 +231,7 @@ def _since_1970(value: float) -> str | None:
 
 
 def record_paths(source: Source) -> list[Records]:
-    """Where a JSON file has objects like one another: the path, what they say, and how many there are."""
+    """Find groups of similar objects in a JSON file."""
     head = head_shape(source)
     lines = head.objects[""] > 1
     siblings = Counter(path.rpartition(".")[0] for path in head.objects)
@@ -240,14 +240,14 @@ def record_paths(source: Source) -> list[Records]:
         parts = path.split(".") if path else []
         if len(parts) > _DEEPEST or lines != (not parts):  # in JSON lines, each is an object
             continue
-        # A key that no one would give a list of messages is the name of a room, or of a message.
+        # A key that does not describe a list of messages is the name of a room, or the id of a message.
         pattern = ".".join(
             part if part == "item" or part.lower() in _CONTAINERS else "*" for part in parts[:-1]
         )
         last = parts[-1] if parts else ""
         if parts and last != "item":
             if "item" in parts and siblings[".".join(parts[:-1])] < 2:
-                continue  # a part of an object of a list
+                continue  # a part of an object in a list
             last = "*" if last.lower() not in _CONTAINERS else last
         pattern = f"{pattern}.{last}" if pattern else last
         before = f"{path}." if path else ""
@@ -270,7 +270,7 @@ def record_paths(source: Source) -> list[Records]:
 
 
 def columns_of(samples: dict[str, list[Any]], count: int) -> dict[str, str] | None:
-    """Field -> key of the objects of a list, by their names; then by those of what is in them."""
+    """Field -> key of the objects in a list, found by the names of their keys and nested keys."""
     said = [key for key, values in samples.items() if any(isinstance(value, str) for value in values)]
     own = [key for key in samples if "." not in key]
     inner = [key for key in samples if "." in key and ".item." not in f"{key}."]
@@ -287,7 +287,7 @@ def columns_of(samples: dict[str, list[Any]], count: int) -> dict[str, str] | No
 
 
 def columns_by_values(rows: Sequence[Sequence[str]], day_first: bool) -> dict[str, int] | None:
-    """Field -> place of a column, by what rows have there; None if that is not plainly a chat."""
+    """Field -> index of a column, found by its values; None if the table is not plainly a chat."""
     if len(rows) < FEWEST:
         return None
     columns: dict[str, int] = {}
@@ -307,7 +307,7 @@ def columns_by_values(rows: Sequence[Sequence[str]], day_first: bool) -> dict[st
     text = max(free, key=lambda place: (words[place], len("".join(cells[place]))), default=None)
     if text is None:
         return None
-    if "time" not in columns:  # without it, too much else has few words in one column and many in another
+    if "time" not in columns:  # without a time, too many other tables look alike
         return None
     for place in free:
         names = cells[place]
@@ -319,31 +319,31 @@ def columns_by_values(rows: Sequence[Sequence[str]], day_first: bool) -> dict[st
 
 
 def is_first_row(first: Sequence[str], columns: dict[str, int], day_first: bool) -> bool:
-    """Whether the first row of a table is one of its messages, and not the names of its columns."""
+    """Whether the first row of a table is a message and not the names of its columns."""
     day = first[columns["day"]] if "day" in columns else None
     return time_of_row(day, first[columns["time"]], day_first=day_first) is not None
 
 
 def plain_name(name: str) -> str:
-    """A name as it is compared: in small letters, with single spaces."""
+    """A name in the form used for comparison: lower case, with single spaces."""
     return " ".join(name.strip().lower().replace("_", " ").replace("-", " ").split())
 
 
 def columns_named(
     names: Iterable[str], *, weak: bool = False, inner: bool = False, texts: Iterable[str] = ()
 ) -> dict[str, str] | None:
-    """Field -> column, by the names of the columns; None if there is no speaker or no text.
+    """Field -> column, found by the names of the columns; None if there is no speaker or no text.
 
     Args:
-        names: The columns.
-        weak: Whether names that tables of other things have, too, are enough.
-        inner: Whether a path of keys counts by its last one, where nothing else tells a speaker or a text.
-        texts: Paths of texts in pieces.
+        names: Names of the columns.
+        weak: Whether names that other tables have too are enough.
+        inner: Whether a path of keys may also match by its last key, if nothing else matches.
+        texts: Paths of texts that are split into pieces.
     """
     plain: dict[str, str] = {}
     last: dict[str, str] = {}
     for name in names:
-        if name.endswith("_"):  # what kind of object it is, as Telegram's libraries write it
+        if name.endswith("_"):  # the type of an object, as Telegram's libraries write it
             continue
         plain.setdefault(plain_name(name), name)
         plain.setdefault(plain_name(name.replace(".", " ")), name)
@@ -366,7 +366,7 @@ def columns_named(
     if columns.get("time") and plain_name(columns["time"]) not in _CLOCKS:
         columns.pop("day", None)
     if plain_name(columns.get("reply_to", "")) == "thread ts" and "id" not in columns and "time" in columns:
-        columns["id"] = columns["time"]  # Slack's messages are called by their time
+        columns["id"] = columns["time"]  # the id of a Slack message is its time
     shown = _shown_name(columns.get("speaker", ""), plain, joined)
     columns.pop("name", None)
     if shown is not None and shown not in columns.values():
@@ -378,7 +378,7 @@ def columns_named(
 
 
 def _shown_name(speaker: str, plain: Mapping[str, str], joined: Mapping[str, str]) -> str | None:
-    """The column that has what people call the speaker, beside the one that is found."""
+    """The column with the speaker's display name, besides the one found for the speaker; None if none."""
     around, dot, _ = speaker.rpartition(".")
     for known in FIELDS["name"]:
         name = plain_name(f"{around}{dot}{known}")

@@ -1,4 +1,4 @@
-"""Discord: the JSON files that DiscordChatExporter writes, a channel each, and messages of the API."""
+"""Discord: JSON files of DiscordChatExporter, one for each channel, and messages of the API."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from towhom.readers.posts import by_time, load_line
 
 _SAID = {"Default", "Reply"}
 _SAID_OF_API = (0, 19)
-"""Numbers of the same kinds of messages."""
+"""The API's numbers for the same types of messages."""
 _OF_API = ("channel_id", "content", "timestamp", "author.username")
-# How a mention stands in the content if the exporter was told not to format it.
+# A mention in the content if the exporter was told not to format it.
 _RAW_MENTION = re.compile(r"<@!?(\d+)>")
 
 
@@ -41,22 +41,22 @@ class Discord(JsonExport):
     def __init__(self, channel: str | None = None, path: str | None = None) -> None:
         super().__init__(channel)
         self.path = path
-        """Where messages of the API are, if it is they."""
+        """Path of the messages if they come from the API; None for an export."""
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """An object with a guild, a channel and messages; or messages with the keys of the API."""
+        """Look for an object with a guild, a channel and messages, or for messages with the API's keys."""
         head = head_values(source)
         return head.keys() >= {"guild", "channel", "messages"} or _path(head) is not None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """The channel's name stands before the messages."""
+        """Read the channel's name, which comes before the messages."""
         head = head_values(source)
         return cls(name_in(head, "channel.name"), _path(head))
 
     def values(self, source: Source) -> Iterator[Any]:
-        """Messages; those of the API, which begins with the newest, put in order and called as in exports."""
+        """Yield messages; those of the API, newest first, are sorted and converted to the export's keys."""
         if self.path is None:
             return super().values(source)
         found: Iterator[Any]
@@ -72,7 +72,7 @@ class Discord(JsonExport):
         return " ".join(filter(None, (self.channel, time[:10]))) if isinstance(time, str) else None
 
     def link(self, value: Value, seen: Seen) -> None:
-        """The author of the message that this one answers. Of the people, only the names are kept."""
+        """Add the author of the message that this one answers. Only the names of people are kept."""
         value["mentions"] = [
             (person, name)
             for mention in _list(value.get("mentions"))
@@ -88,7 +88,7 @@ class Discord(JsonExport):
         seen.authors.put(name_in(value, "id"), value["author"])
 
     def message(self, value: Value, line: int) -> Message:
-        """Who wrote it is under `author`; whom it mentions stands as `@name` in the content."""
+        """The speaker is under `author`; mentions are `@name` in the content."""
         text, time = text_at(value, "content"), time_at(value, "timestamp")
         if value["author"] is None:
             raise ValueError('"author" is missing or has no name')
@@ -114,7 +114,7 @@ class Discord(JsonExport):
 
 
 def _path(head: dict[str, Any]) -> str | None:
-    """Where messages of the API are; nothing stands for JSON lines."""
+    """The path of the API's messages, empty for JSON lines; None if there are none."""
     for path in ("item", "messages.item", ""):
         before = f"{path}." if path else ""
         if all(f"{before}{key}" in head for key in _OF_API):
@@ -123,7 +123,7 @@ def _path(head: dict[str, Any]) -> str | None:
 
 
 def _of_api(value: Any) -> Any:
-    """A message of the API as exports have it."""
+    """Convert a message of the API to the keys of an export."""
     if not isinstance(value, dict):
         return value
     kind = value.get("type")
@@ -149,7 +149,7 @@ def _person_of_api(person: Any) -> Any:
 
 
 def _moment(value: Any) -> str | None:
-    """When a message was sent, if it says so."""
+    """The time of a message in ISO 8601, or None."""
     time = part(value, "timestamp")
     try:
         return datetime.fromisoformat(time).isoformat() if isinstance(time, str) else None

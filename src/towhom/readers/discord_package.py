@@ -1,4 +1,4 @@
-"""Discord's data package: what one has written oneself, channel by channel."""
+"""Discord's data package: all messages of the account's owner, channel by channel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEADER = [b"ID", b"Timestamp", b"Contents"]
 
 
 class DiscordPackage(Posts):
-    """`messages/` with a folder a channel. Only the owner of the account speaks in it."""
+    """`messages/` with a folder for each channel. The owner of the account is the only speaker."""
 
     name = "discord-package"
     title = "Discord data package (folder or zip; or messages.json or messages.csv of a channel)"
@@ -26,13 +26,13 @@ class DiscordPackage(Posts):
 
     @classmethod
     def where(cls, source: Source) -> str | None:
-        """Messages in JSON, or in CSV."""
+        """The path of messages in JSON, or "csv" for CSV."""
         first = source.head_lines[0].split(b",") if source.head_lines else []
         return "csv" if first[:3] == _HEADER else super().where(source)
 
     @classmethod
     def files(cls, folder: Folder) -> Iterator[Source]:
-        """The messages of channels."""
+        """Yield the message files of channels."""
         for file in folder.files:
             if PurePosixPath(file.name).name in ("messages.json", "messages.csv"):
                 if cls.where(file) is not None:
@@ -40,20 +40,20 @@ class DiscordPackage(Posts):
                 file.forget_head()
 
     def values(self, source: Source | Folder) -> Iterator[tuple[int, str, Any]]:
-        """Messages, with the name of the owner."""
+        """Yield messages with the name of the owner."""
         owner = _owner(source) if isinstance(source, Folder) else _OWNER
         for number, file, value in super().values(source):
             yield number, file, {**value, "owner": owner} if isinstance(value, dict) else value
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Messages with the name of their channel."""
+        """Yield messages with the name of their channel."""
         room = _room(file, source) if isinstance(source, Folder) else None
         in_csv = (self.path if file is source else self.where(file)) == "csv"
         for number, value in _rows(file) if in_csv else super().file_values(file, source):
             yield number, {**value, "room": room} if isinstance(value, dict) else value
 
     def post(self, value: Any) -> Post:
-        """Times are in UTC, and do not always say so."""
+        """Turn a message into a post; times are in UTC even if they have no zone."""
         value = object_of(value)
         text = value.get("Contents")
         time = iso_text(value.get("Timestamp"), "Timestamp")
@@ -98,7 +98,7 @@ def _owner(folder: Folder) -> str:
 
 
 def _room(file: Source, folder: Folder) -> str | None:
-    """The name of a channel, in the `channel.json` beside its messages; else that of its folder."""
+    """The name of a channel from the `channel.json` beside its messages, or else the name of its folder."""
     info, own = folder.beside(file, "channel.json"), PurePosixPath(file.name).parent.name or None
     names = [*json_items(info, "guild.name"), *json_items(info, "name")] if info else []
     return " > ".join(name for name in names if isinstance(name, str) and name) or own

@@ -1,4 +1,4 @@
-"""Facebook Messenger and Instagram: `message_1.json` of the data that they let one download."""
+"""Facebook Messenger and Instagram: `message_1.json` of their data downloads."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from towhom.readers.posts import Post, Posts, iso_milliseconds, object_of
 
 _FILE = re.compile(r"message_[0-9]{1,4}\.json|.*_[0-9]{1,4}\.json")
 _EVENTS = {"call_duration", "users"}
-"""Keys of calls, and of people who come and go."""
+"""Keys of calls, and of events where people come or go."""
 _NOTHING_SAID = re.compile(
     r"Liked a message|Reacted .{1,20} to your message ?|.{1,100} sent an attachment\.", re.DOTALL
 )
 
 
 class Facebook(Posts):
-    """A conversation, or a folder of them. Texts are UTF-8 that was taken for Latin-1; that is mended."""
+    """A conversation, or a folder of them. Texts are UTF-8 wrongly decoded as Latin-1, which is corrected."""
 
     name = "facebook"
     title = "Facebook Messenger or Instagram messages (message_1.json, or the folder or zip of the download)"
@@ -33,7 +33,7 @@ class Facebook(Posts):
 
     @classmethod
     def files(cls, folder: Folder) -> Iterator[Source]:
-        """Files of messages in the folders of conversations."""
+        """Yield the message files in the folders of conversations."""
         for file in folder.files:
             if _FILE.fullmatch(PurePosixPath(file.name).name):
                 if cls.where(file) is not None:
@@ -41,7 +41,7 @@ class Facebook(Posts):
                 file.forget_head()
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Messages with the title of their conversation, which stands behind them."""
+        """Yield messages with the title of their conversation, which comes after them in the file."""
         room = next((title for title in _titles(file) if isinstance(title, str) and title.strip()), None)
         if room is None and isinstance(source, Folder):
             room = PurePosixPath(file.name).parent.name.rpartition("_")[0] or None
@@ -49,7 +49,7 @@ class Facebook(Posts):
             yield number, {**value, "room": room} if isinstance(value, dict) else value
 
     def post(self, value: Any) -> Post:
-        """Pictures, calls, and who came and went have no content, or one that Facebook wrote."""
+        """Turn a message into a post; pictures, calls and joins have no content, or one from Facebook."""
         value = object_of(value)
         text = name_in(value, "content", "text") or ""
         said = value.get("type") in (None, "Generic", "Share", "text", "link")
@@ -70,12 +70,12 @@ class Facebook(Posts):
 
 def _titles(file: Source) -> Iterator[Any]:
     for key in ("title", "threadName"):
-        # Around it, there are messages: each of them may be as long as one may be.
+        # The path of messages is given, so that each message around the title may have the full length.
         yield from read_json(file, partial(ijson.items, prefix=key, use_float=True), "messages.item")
 
 
 def mended(text: str) -> str:
-    """A text whose bytes in UTF-8 were taken for characters, put right; any other as it is.
+    """Correct a text whose UTF-8 bytes were decoded as Latin-1; leave any other unchanged.
 
     >>> mended("caf\u00c3\u00a9"), mended("caf\u00e9")
     ('café', 'café')

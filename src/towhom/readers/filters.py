@@ -1,4 +1,4 @@
-"""Which messages of a log are shown: by room, day and speaker. The others are read and heard all the same."""
+"""Choose which messages to show by room, day and speaker. The model still reads the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from towhom.errors import LogError
 from towhom.readers.identity import Located
 
 _NAMED = 12
-"""Rooms or people whom an error names."""
+"""Most rooms or people named in an error."""
 
 
 @dataclass(slots=True)
@@ -19,10 +19,10 @@ class Filter:
     """Chooses messages.
 
     Args:
-        rooms: Rooms, with or without a # in front, in any case; all if there are none.
-        since: The first moment; a time without a zone is the log's own.
-        until: The last moment; the whole day, if it is the start of one.
-        speakers: Names or identifiers of those who speak, with or without an @ in front, in any case.
+        rooms: Rooms, with or without a # in front, in any case; all rooms if empty.
+        since: The first moment; a time without a zone is in the log's own zone.
+        until: The last moment; if it is the start of a day, that whole day is included.
+        speakers: Names or identifiers of speakers, with or without an @ in front, in any case.
     """
 
     rooms: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Filter:
 
         Args:
             located: The message.
-            name: What people call its speaker, if the message does not say it.
+            name: The speaker's display name, if the message does not have it.
         """
         message = located.message
         if self.rooms:
@@ -62,7 +62,7 @@ class Filter:
         return self._in_time(message)
 
     def nothing_left(self, log: str) -> LogError:
-        """The error for a log of which no message is shown; it names rooms and people that there are."""
+        """The error for a log without any message to show; it names some of its rooms and people."""
         reasons = []
         for option, wanted, there in (
             ("--room", self.rooms, list(self._rooms)),
@@ -101,7 +101,7 @@ def _same(name: str, wanted: tuple[str, ...], mark: str) -> bool:
 
 
 def _before(one: datetime, other: datetime) -> bool:
-    """Whether a time is before another; where only one of them has a zone, by the clocks."""
+    """Whether a time is before another; if only one has a zone, the zone is ignored."""
     if (one.tzinfo is None) != (other.tzinfo is None):
         one, other = one.replace(tzinfo=None), other.replace(tzinfo=None)
     return one < other

@@ -1,4 +1,4 @@
-"""Gitter: the messages of a room as its API gave them, which its archives are made of."""
+"""Gitter: the messages of a room in the form of its API, as archives have them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Gitter(Posts):
     signs = (("sent", "text", "fromUser"), ("sent", "text", "fromUser.username"))
 
     def post(self, value: Any) -> Post:
-        """People are called by their `username`: that is what stands after an @."""
+        """Turn a message into a post; names are `username`s, as these are what follows an @."""
         value = object_of(value)
         text, user = text_at(value, "text"), value.get("fromUser")
         status = value.get("status") is True

@@ -1,4 +1,4 @@
-"""Google Chat: `messages.json` of Google Takeout, of one conversation or in the whole folder."""
+"""Google Chat: `messages.json` of Google Takeout, for one conversation or in the whole folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from towhom.readers.posts import Post, Posts, identifier, iso_text, object_of, o
 
 
 class GoogleChat(Posts):
-    """Conversations, a folder each, with their name beside them in `group_info.json`."""
+    """Conversations, one in each folder, with its name in `group_info.json` beside the messages."""
 
     name = "google-chat"
     title = "Google Chat (messages.json of Google Takeout, or its folder or zip)"
@@ -22,7 +22,7 @@ class GoogleChat(Posts):
 
     @classmethod
     def files(cls, folder: Folder) -> Iterator[Source]:
-        """The `messages.json` of conversations."""
+        """Yield the `messages.json` of conversations."""
         for file in folder.files:
             if PurePosixPath(file.name).name == "messages.json":
                 if cls.where(file) is not None:
@@ -30,13 +30,13 @@ class GoogleChat(Posts):
                 file.forget_head()
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Messages with the name of their conversation."""
+        """Yield messages with the name of their conversation."""
         room = _room(file, source) if isinstance(source, Folder) else None
         for number, value in super().file_values(file, source):
             yield number, {**value, "room": room} if isinstance(value, dict) else value
 
     def post(self, value: Any) -> Post:
-        """A message answers the first one of its topic, unless it quotes another."""
+        """Turn a message into a post; it answers the first message of its topic, unless it quotes another."""
         value = object_of(value)
         creator, text = value.get("creator"), value.get("text")
         deleted = value.get("message_state") == "DELETED" or "deletion_metadata" in value
@@ -65,7 +65,7 @@ def _answered(value: dict[str, Any], own: str | None) -> str | None:
 
 
 def _mentions(value: dict[str, Any]) -> Iterator[tuple[str, None, str]]:
-    """People in the text: what an annotation marks and an @ begins."""
+    """Yield mentions in the text: parts marked by an annotation that begin with an @."""
     text = value.get("text")
     for annotation in objects(value.get("annotations")):
         start, length = annotation.get("start_index"), annotation.get("length")
@@ -76,7 +76,7 @@ def _mentions(value: dict[str, Any]) -> Iterator[tuple[str, None, str]]:
 
 
 def _room(file: Source, folder: Folder) -> str | None:
-    """The name in the `group_info.json` beside a file, or that of its folder."""
+    """The name in the `group_info.json` beside a file, or else the name of its folder."""
     info, own = folder.beside(file, "group_info.json"), PurePosixPath(file.name).parent.name or None
     names = json_items(info, "name") if info else iter(())
     return next((name for name in names if isinstance(name, str) and name), own)

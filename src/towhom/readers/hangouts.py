@@ -11,7 +11,7 @@ from towhom.readers.json_export import head_values, items_below, name_in, part, 
 from towhom.readers.posts import Post, Posts, identifier, iso, object_of, objects
 
 _SHAPES = {
-    # Where the events are -> the conversation that they are of, as Takeout wrote it at different times.
+    # Path of events -> path of their conversation, in the layouts that Takeout has used over time.
     "conversations.item.events.item": "conversations.item.conversation.conversation",
     "conversation_state.item.conversation_state.event.item": (
         "conversation_state.item.conversation_state.conversation"
@@ -23,7 +23,7 @@ _TEXTS = ("TEXT", "LINK", "LINE_BREAK")
 
 
 class Hangouts(Posts):
-    """Conversations with the people in them, then their events."""
+    """Conversations, each with its people followed by its events."""
 
     name = "hangouts"
     title = "Google Hangouts (Hangouts.json of Google Takeout)"
@@ -31,13 +31,13 @@ class Hangouts(Posts):
 
     @classmethod
     def where(cls, source: Source) -> str | None:
-        """By the people of the first conversation, which come before its events."""
+        """The path of the events, recognized by the people of the first conversation, which come first."""
         head = head_values(source)
         return next((path for path, beside in _SHAPES.items() if f"{beside}.participant_data" in head), None)
 
     @classmethod
     def files(cls, folder: Folder) -> Iterator[Source]:
-        """`Hangouts.json`."""
+        """Yield `Hangouts.json`."""
         for file in folder.files:
             if file.name.endswith("/Hangouts.json"):
                 if cls.where(file) is not None:
@@ -45,7 +45,7 @@ class Hangouts(Posts):
                 file.forget_head()
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Events with the name of their conversation and of who caused them."""
+        """Yield events with the names of their conversation and speaker."""
         path = self.path if file is source else self.where(file)
         file.forget_head()
         beside = _SHAPES[path or self.path]
@@ -63,7 +63,7 @@ class Hangouts(Posts):
             yield number, value
 
     def post(self, value: Any) -> Post:
-        """What has no text is a picture, a call, or somebody who came or went."""
+        """Turn an event into a post; one without text is a picture, a call, a join or a leave."""
         value = object_of(value)
         content = part(value, "chat_message", "message_content")
         pieces = [

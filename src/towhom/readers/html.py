@@ -1,4 +1,4 @@
-"""Exports that are pages: HTML that people look at, XML that programs keep."""
+"""Chats exported as pages: HTML for people to read, or XML kept by programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIRECTIONS = str.maketrans("", "", "\u200e\u200f\u202a\u202b\u202c\ufeff")
 
 
 class Pages(Posts):
-    """A page, or several that one export has cut a chat into."""
+    """A page, or several pages of one chat in an export."""
 
     name = "html"
     title = (
@@ -36,7 +36,7 @@ class Pages(Posts):
 
     @classmethod
     def where(cls, source: Source) -> str | None:
-        """The kind of page that a file is."""
+        """The kind of page that a file is; None if it is none of them."""
         head = source.head_text
         if head.lstrip()[:1] != b"<":
             return None
@@ -44,7 +44,7 @@ class Pages(Posts):
 
     @classmethod
     def files(cls, folder: Folder) -> Iterator[Source]:
-        """The pages of chats that are cut into several: `messages.html`, `messages2.html`, in order."""
+        """Yield the pages of chats split into several, in order: `messages.html`, `messages2.html`."""
         found = []
         for file in folder.files:
             path = PurePosixPath(file.name)
@@ -57,7 +57,7 @@ class Pages(Posts):
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """The kind of page, and the order of day and month in its dates."""
+        """Find out the kind of page, and the order of day and month in its dates."""
         file = source if isinstance(source, Source) else next(cls.files(source), None)
         kind = cls.where(file) if file is not None else None
         if file is None or kind is None:
@@ -67,7 +67,7 @@ class Pages(Posts):
         return cls(kind=kind, day_first=is_day_first(short_dates(lines)))
 
     def values(self, source: Source | Folder) -> Iterator[tuple[int, str, Any]]:
-        """The messages of all pages. Who goes on speaking is not named again, on the next page either."""
+        """Yield the messages of all pages. A speaker who continues is not named again on the next page."""
         folder, around = None, dict[str, str]()
         for file in [source] if isinstance(source, Source) else self.files(source):
             kind = self.kind if file is source else self.where(file) or self.kind
@@ -78,7 +78,7 @@ class Pages(Posts):
                 yield number, file.name, (kind, fields)
 
     def post(self, value: Any) -> Post | None:
-        """What the page's kind makes of it; its time is read here."""
+        """Turn fields into a post as the kind of page requires; the time is parsed here."""
         kind, fields = value
         post = PAGES[kind].post(fields)
         if post is None:
@@ -93,12 +93,12 @@ class Pages(Posts):
 
 
 def _messages(source: Source, page: Page, around: dict[str, str]) -> Iterator[dict[str, str]]:
-    """The fields of each message of a page.
+    """Yield the fields of each message of a page.
 
     Args:
         source: The page.
-        page: What kind it is of.
-        around: What stands outside of messages and holds for those that follow, the last speaker among it.
+        page: The kind of page.
+        around: Fields found outside messages that apply to those that follow, including the last speaker.
     """
     walk = _Walk(source, page, around)
     for each in tags_and_texts(source):
@@ -113,12 +113,12 @@ def _messages(source: Source, page: Page, around: dict[str, str]) -> Iterator[di
 
 
 class _Walk:
-    """The elements that are open, and the message that is being read."""
+    """State of reading a page: the open elements and the current message."""
 
     def __init__(self, source: Source, page: Page, around: dict[str, str]) -> None:
         self._source, self._page, self._around = source, page, around
         self._open: list[tuple[str, tuple[str, ...], int, bool]] = []
-        """Name, labels, how many texts it collects, and whether it is a message."""
+        """For each open element: name, labels, number of fields it collects, and whether it is a message."""
         self._names = Counter[str]()
         self._labels = Counter[str]()
         self._collected: list[tuple[str, list[str]]] = []
@@ -127,7 +127,7 @@ class _Walk:
         around.pop("header", None)
 
     def start(self, tag: Tag) -> None:
-        """An element begins."""
+        """Begin an element."""
         if len(self._open) >= _DEEPEST and not tag.alone:
             return
         classes = tag.attributes.get("class", "").split() if "class" in tag.rest else ()
@@ -154,7 +154,7 @@ class _Walk:
         self._open.append((tag.name, labels, len(self._collected) - collects, is_item))
 
     def text(self, text: str) -> None:
-        """A text, for all that collect it."""
+        """Add a text to all fields being collected."""
         for field, pieces in reversed(self._collected):
             if not field:
                 return
@@ -162,7 +162,7 @@ class _Walk:
             self._grow(text)
 
     def end(self, name: str) -> Iterator[dict[str, str]]:
-        """An element ends, and all that are open in it."""
+        """End an element and all elements still open in it."""
         if not self._names[name]:
             return
         while self._open:
@@ -178,7 +178,7 @@ class _Walk:
                 return
 
     def finish(self) -> Iterator[dict[str, str]]:
-        """The message that is being read, with what holds for it from before."""
+        """Yield the current message, if any, with the fields that apply to it from before."""
         if self._fields is None:
             return
         fields, self._fields = self._fields, None
@@ -192,12 +192,12 @@ class _Walk:
         if not field or not text:
             return
         if self._fields is not None:
-            if field.endswith("+"):  # all that there are, a line each
+            if field.endswith("+"):  # collects all values, one per line
                 text = f"{self._fields[field]}\n{text}" if field in self._fields else text
                 self._fields[field] = text
             self._fields.setdefault(field, text)
             self._grow(text)
-        elif field == "header":  # what stands above all messages, line by line
+        elif field == "header":  # the text above all messages, line by line
             before = self._around.get("header", "")
             if before.count("\n") < _MOST_AROUND:
                 self._around["header"] = f"{before}\n{text[:1000]}".strip()

@@ -1,4 +1,4 @@
-"""Every line of a log with what names it in all outputs: its id, its room, its day, its file."""
+"""Give every line of a log the id, room, day and file that identify it in all outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from towhom.readers import Log
 
 _REMEMBERED = 250_000
-"""Ids that are remembered at least, so that no two messages have the same; memory is twice that at most."""
+"""Fewest ids remembered to keep ids unique; at most twice as many are held in memory."""
 _CHANGES = frozenset({Kind.EDIT, Kind.DELETE})
 _YEAR, _MONTH, _DAY = r"(?:19|20)[0-9]{2}", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12][0-9]|3[01])"
 _DATE = re.compile(
@@ -30,25 +30,25 @@ _ENDINGS = re.compile(
 )
 _PART_OF_DATE = re.compile(rf"{_YEAR}|[0-3]?[0-9]")
 _PART = re.compile(r"[ _-]*[\[(]part[ _-]?[0-9]+[\])]", re.I)
-"""How exporters number the files of a long room."""
+"""The number that exporters give each file of a room split into several."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A line of a log, and what names it.
+    """A line of a log with its id, room and file.
 
     Args:
         message: The line.
-        id: The platform's id, or one made of file and line. No two messages of a room have the same, nor two
-            of a file: where the platform gives an id to messages of two rooms, the later one has its room in
-            front; and where a format counts messages by room, all have, if there are several files of rooms.
-        room: The channel, or what the file is called without its date.
+        id: The platform's id, or one made of file and line. It is unique within a room and within a file: if
+            messages of two rooms have the same id, the later one gets its room as a prefix; if a format
+            numbers messages by room and there are several room files, all ids have that prefix.
+        room: The channel, or the file's name without its date.
         file: The file.
-        reply_to: The id of the message that it answers, if the platform says so and that was read; its own,
-            if the platform says that it starts a thread.
-        changes: The id of the message that it changes or takes back, if it does.
+        reply_to: The id of the message that it answers, if the platform marks it and it was read; its own id
+            if the platform marks it as the start of a thread.
+        changes: The id of the message that it edits or deletes, if any.
     """
 
     message: Message
@@ -60,18 +60,18 @@ class Located:
 
     @property
     def day(self) -> date | None:
-        """Its day, if the log says it."""
+        """The day of the line, if the log has one."""
         time = self.message.time
         return None if time is None or time.year == 1 else time.date()
 
     @property
     def line(self) -> int:
-        """Where it stands in its file, from 0."""
+        """Number of the line in its file, from 0."""
         return self.message.line or 0
 
 
 def record_of(located: Located) -> dict[str, Any]:
-    """What names a line, and what it says; what all tables begin with."""
+    """The columns that all tables begin with: a line's id, room, time, file, kind, speaker and addressee."""
     message, day = located.message, located.day
     return {
         "id": located.id,
@@ -88,13 +88,13 @@ def record_of(located: Located) -> dict[str, Any]:
 
 
 def named(exports: Iterable[tuple[str, list[Log]]], report: Report) -> Iterator[Located]:
-    """Every line of some exports, in bounded memory; rooms are kept apart.
+    """Yield every line of some exports, in bounded memory; rooms of different exports stay separate.
 
-    Logs of an export whose names differ by a date, as clients write them day by day, are one room.
+    Logs of an export whose names differ only by a date, such as a client's daily logs, are one room.
 
     Args:
-        exports: Their names, and the logs in each.
-        report: Counts what was read, what was left out and why.
+        exports: The name of each export, and its logs.
+        report: Counts lines read and lines left out, with the reasons.
     """
     rooms: dict[str, int] = {}
     files: dict[str, int] = {}
@@ -114,27 +114,27 @@ def named(exports: Iterable[tuple[str, list[Log]]], report: Report) -> Iterator[
 
 
 def export_names(paths: Iterable[str | Path]) -> list[str]:
-    """What exports are called: by the last part of their paths, or by all if that is not enough."""
+    """Names of exports: the last part of each path, or the whole path where that is ambiguous."""
     names = [(str(path), PurePosixPath(str(path)).name or str(path)) for path in paths]
     short = Counter(name for _, name in names)
     return [name if short[name] == 1 else path for path, name in names]
 
 
 def in_export(room: str, export: str) -> str:
-    """What a room is called that another export has as well."""
+    """Name of a room that an earlier export also has."""
     return f"{room} ({export})"
 
 
 def in_other(file: str, number: int) -> str:
-    """What a file is called in ids that another export has as well; exports are counted from 0."""
+    """Name, for ids, of a file that an earlier export also has; exports are numbered from 0."""
     return f"{number + 1}/{file}"
 
 
 class Namer:
-    """Gives the lines of logs their names, one log after the other.
+    """Gives the lines of logs their ids and rooms, one log after the other.
 
     Args:
-        several: Whether there are several rooms of files, so that ids that count messages by room may meet.
+        several: Whether there are several groups of files, so that ids numbered by room may clash.
     """
 
     def __init__(self, *, several: bool) -> None:
@@ -142,7 +142,7 @@ class Namer:
         self._groups: dict[str, Hashable] = {}
         self._several = several
         self.counted = False
-        """Whether ids were met that count messages by room."""
+        """Whether ids numbered by room have been seen."""
 
     def lines(
         self,
@@ -156,10 +156,10 @@ class Namer:
 
         Args:
             log: The log.
-            group: The files that it belongs to.
-            report: Counts what was read.
-            room_of: What a room is called.
-            file_of: What a file is called in ids.
+            group: Key of the group of files that the log belongs to.
+            report: Counts lines read.
+            room_of: Returns the name under which a room is shown.
+            file_of: Returns the name of a file as used in ids.
         """
         own, counted = _room(log), log.reader.counts_by_room
         scoped = counted and self._several
@@ -173,7 +173,7 @@ class Namer:
 
 
 def locate_messages(messages: Iterable[Message]) -> Iterator[Located]:
-    """Messages that come from no file, with what names them: those without an id are numbered."""
+    """Give ids and rooms to messages that come from no file; messages without an id are numbered."""
     names = _Names()
     for number, message in enumerate(messages):
         line = number if message.line is None else message.line
@@ -181,7 +181,7 @@ def locate_messages(messages: Iterable[Message]) -> Iterator[Located]:
 
 
 class _Names:
-    """The ids that were given lately."""
+    """The ids assigned recently."""
 
     def __init__(self) -> None:
         self._new: dict[tuple[Hashable, str], str] = {}
@@ -190,15 +190,15 @@ class _Names:
     def name(
         self, message: Message, room: str, file: str, inner: str, group: Hashable, scoped: bool
     ) -> Located:
-        """A line with its id.
+        """Assign an id to a line.
 
         Args:
             message: The line.
-            room: Where it is said.
-            file: What its file is called.
+            room: The room of the line.
+            file: The name of its file.
             inner: The path of its file in the export.
-            group: The files that the room was first found in.
-            scoped: Whether its room stands in front of the platform's id.
+            group: Key of the group of files in which the room was first found.
+            scoped: Whether the room is put in front of the platform's id.
         """
         made = f"{inner}:{(message.line or 0) + 1}"
         if message.kind in _CHANGES:
@@ -211,50 +211,47 @@ class _Names:
         return Located(message, id, room, file, id if message.reply_to == message.id else reply_to)
 
     def _given(self, room: str, id: str | None) -> str | None:
-        """The id that a message of the platform's id was given."""
+        """The id assigned to the message that has this id on the platform, if it is remembered."""
         if id is None:
             return None
         key = _of_room(room), id
         return self._new.get(key) or self._old.get(key)
 
     def _free(self, id: str, room: str, group: Hashable, scoped: bool) -> str:
-        """The id, or one like it that no message of the group has yet."""
+        """The id itself, or a variant of it that no message of the group has yet."""
         long = f"{room}/{id}"
         free, number = (long, 2) if scoped else (id, 1)
         while (group, free) in self._new or (group, free) in self._old:
             free = long if number == 1 else f"{long}~{number}"
             number += 1
         self._new[group, free] = free
-        if len(self._new) >= 2 * _REMEMBERED:  # a message takes two places at most
+        if len(self._new) >= 2 * _REMEMBERED:  # a message takes at most two entries
             self._old, self._new = self._new, {}
         return free
 
 
 def _of_room(room: str) -> Hashable:
-    """No group of files is called so."""
+    """A key for a room that differs from the key of any group of files."""
     return "room", room
 
 
 def _room(log: Log) -> str:
-    """The room of lines that name none."""
+    """The room of lines without a channel."""
     return room_of_file(*place_of(log))
 
 
 def place_of(log: Log) -> tuple[str, str | None]:
-    """A log's path in what was given, and what that is called if it has several."""
+    """A log's path inside the folder or archive given, and the name of that folder or archive, if any."""
     return _inner(log, log.source.name), log.folder
 
 
 def room_of_file(path: str, folder: str | None) -> str:
-    """What a file is called, without its date.
-
-    Its folder, if the name is but a date.
-    """
+    """The room of a file: its path without the date, or its folder if nothing else is left."""
     return _without_date(path) or folder or _stem(PurePosixPath(path).name)
 
 
 def _without_date(path: str) -> str:
-    """A path without its ending and all that is a date.
+    """A path without its file extension and without dates.
 
     >>> [_without_date(path) for path in ("#tea-2024-05-31.log", "2024/05/31/#tea.txt", "tea/20240531_03.gz")]
     ['#tea', '#tea', 'tea']
@@ -263,7 +260,7 @@ def _without_date(path: str) -> str:
     dated = any(re.fullmatch(_YEAR, part) for part in parts)
     kept = (part for part in parts if not (dated and _PART_OF_DATE.fullmatch(part)))
     bare = ((part, _DATE.sub("", part).strip(" -_.")) for part in kept)
-    # What a date leaves that is but a number is an hour, or the part of a day.
+    # A number that is left after removing a date is an hour, or the number of a part of the day.
     return "/".join(rest for part, rest in bare if rest and (rest == part or not rest.isdecimal()))
 
 
@@ -272,7 +269,7 @@ def _stem(path: str) -> str:
 
 
 def _inner(log: Log, file: str) -> str:
-    """A file's path in the folder or archive that was given; the name of a file that was."""
+    """A file's path inside the folder or archive given; only its name if the file itself was given."""
     root = log.source.name if isinstance(log.source, Folder) else log.folder
     return Path(file).name if root is None else file.removeprefix(f"{root}/")
 
@@ -282,11 +279,11 @@ def _shown(log: Log, file: str) -> str:
 
 
 def grouped(items: Iterable[Item], place: Callable[[Item], tuple[str, str | None]]) -> dict[str, list[Item]]:
-    """Files of a room together, by the dates in their names if all have one.
+    """Group files by room, sorted by the dates in their names if all of a room's files have one.
 
     Args:
         items: The files.
-        place: The path of each in what was given, and what that is called if it has several.
+        place: Returns a file's path inside the folder or archive given, and the name of that, if any.
     """
     rooms: dict[str, list[tuple[tuple[int, ...], Item]]] = {}
     for item in items:
@@ -299,7 +296,7 @@ def grouped(items: Iterable[Item], place: Callable[[Item], tuple[str, str | None
 
 
 def _date(path: str) -> tuple[int, ...]:
-    """Year, month and day of the last date in a path; nothing if there is none."""
+    """Year, month and day of the last date in a path; empty if there is none."""
     found = list(_DATE.finditer(path))
     if not found:
         return ()

@@ -1,8 +1,8 @@
-"""The pattern of a text log that no reader knows, from its first lines: where time, speaker and text stand.
+"""Induce the pattern of time, speaker and text in a log of unknown format from its first lines.
 
-Candidates are put together from what the lines have in common, and judged by what they find. A chat has few
+Candidate patterns are built from what the lines have in common, and judged by what they find. A chat has few
 speakers who take turns and say different things in words; a server's log, a program, a table of numbers, a
-list of settings and prose have not.
+list of settings and prose do not.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from towhom.readers.times import CLOCKS, FORMS, day_of, time_of
 
 _LINES, _LENGTH = 200, 400
 _FEWEST = 3
-"""Messages that a pattern must find, at least."""
+"""Fewest messages that a pattern must find."""
 _FEWEST_BARE = 4
-"""The same, where nothing sets names off from texts."""
+"""The same if nothing separates names from texts."""
 _ENOUGH = 0.5
-"""How sure it has to be that a pattern is the one."""
+"""Least certainty with which a pattern is accepted."""
 _IN_FRONT = 48
-"""Characters before a time: brackets, or a name."""
+"""Most characters before a time: brackets, or a name."""
 _FORMS = {
     name: re.compile(rf"(?<![^\W_])(?<![.:/-]){form}(?![^\W_]|/|:\w)")
     for name, form in FORMS.items()
     if "clock" in name or "seconds" in name
 }
-"""How times are written. A day alone stands in front of too much else."""
+"""Forms of times. Days without a clock time are left out, since they precede too many other texts."""
 _CLOSING = tuple("])>|-–—:,;.~")
 _NAMED = re.compile(
     r"(?P<opened>(?:[-*+] |#{1,6} )?[\[(<*@_]{0,2})[^\W\d_].{0,40}?"
     r"(?P<closed>[\])>*:_]{0,2}[ \t]{0,4}[\[(<|–—•·,;_*-]{0,1}(?: ?\b(?:at|on) )? ?)"
 )
-"""A name before a time, with what is around it."""
+"""A name before a time, with the marks around it."""
 _BEFORE = ("On ", "Am ", "Le ", "El ", "Il ")
-"""What mail programs write before a time."""
+"""Words that mail programs write before a time."""
 _COUNT = re.compile(r"[#(\[]?[0-9]{1,12}[)\]:.,;|]? {1,4}[(\[]?")
-"""A number before a time: that of the message."""
+"""The number of a message before its time."""
 _NAMED_TO = re.compile(r"From .{1,60} to .{1,60}: ?")
-"""Who writes to whom, before a time, as Webex has it."""
+"""Speaker and addressee before a time, as in Webex."""
 _TRIED_FIRST = 60
 _SEPARATORS = (
     *(
@@ -100,7 +100,7 @@ _SEPARATORS = (
         "**{speaker}:**\\n",
     ),
 )
-"""What can stand around a name and before a text."""
+"""Marks around a name and before a text."""
 LEVELS = {
     *(
         "debug",
@@ -118,7 +118,7 @@ LEVELS = {
     ),
     *("log", "statement", "detail", "emerg", "verbose", "severe", "panic", "audit", "stdout", "stderr"),
 }
-"""How a program says how bad something is, where a chat has a name."""
+"""Log levels of programs, in the place where a chat has a name."""
 _NO_NAMES = {
     *(
         "def",
@@ -254,7 +254,7 @@ _NO_NAME = re.compile(
 )
 _PHONE_OR_ADDRESS = re.compile(r"\+[0-9][0-9 ()-]{5,20}|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}")
 _NUMBERED = re.compile(r" (?:[0-9]{1,3}|[A-Z])$")
-"""How the names of people end whom a transcript does not know: "Speaker 1"."""
+"""The end of names of people unknown to a transcript: "Speaker 1"."""
 _DIGITS = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]{3}")
 _CLOCK_ALONE = re.compile(r"\s*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\s*")
@@ -263,7 +263,7 @@ _BY_PROGRAM = re.compile(
     r"[\[(<]?(?:DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|TRACE|SEVERE)\b"
     r"|[a-z_]\w*\.\w+\.\w+ |(?:GET|POST|PUT|HEAD) /"
 )
-"""How texts begin that a program writes."""
+"""The beginning of texts written by programs."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LINK = re.compile(r"\bhttps?://\S+")
 _SENTENCE = re.compile(
@@ -273,7 +273,7 @@ _SENTENCE = re.compile(
 
 
 class Induced(NamedTuple):
-    """A pattern, how its times are written, and how sure it is that this is the file's."""
+    """A pattern, the form of its times, and the certainty that it is the file's pattern."""
 
     template: str
     form: str | None
@@ -282,7 +282,7 @@ class Induced(NamedTuple):
 
 @lru_cache(maxsize=4)
 def induce(head_lines: tuple[bytes, ...]) -> Induced | None:
-    r"""The pattern that the first lines of a file have; None if they are no chat.
+    r"""Induce the pattern of a file from its first lines; None if they are not a chat.
 
     >>> induce((b"10:00 | ada | hi there, bob", b"10:01 | bob | hello, ada!", b"10:02 | ada | how is it?"))
     Induced(template='{time} | {speaker} | {text}', form='clock', sure=0.8)
@@ -300,7 +300,7 @@ def induce(head_lines: tuple[bytes, ...]) -> Induced | None:
 
 
 def _candidates(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Patterns that lines may have, with a time in front, behind the name, or with none: those last."""
+    """Yield candidate patterns: with a time in front or after the name, then without a time."""
     around = Counter(place for line in lines[:_TRIED_FIRST] for place in _around_time(line))
     for (form, before, after), count in around.most_common(12):
         if count * 10 < min(len(lines), _TRIED_FIRST):
@@ -313,14 +313,14 @@ def _candidates(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         else:
             yield from ((template, form) for template in _behind_name(after))
     for separator in _SEPARATORS:
-        if separator not in ("{speaker}\\n", "{speaker} "):  # a line with a name alone, a word: too little
+        if separator not in ("{speaker}\\n", "{speaker} "):  # a line with only a name or a word is too little
             yield f"{separator}{{text}}", None
 
 
 def _around_time(line: str) -> Iterator[tuple[str, str | None, str]]:
-    """The form of a line's first time, what stands before it, and after it up to a letter.
+    """Yield the form of a line's first time, the text before it, and the marks after it.
 
-    Where a name stands before it, nothing does, and what is around the name comes with the time.
+    If a name comes before the time, the text before is None, and the third value is a pattern with both.
     """
     for form, pattern in _FORMS.items():
         found = pattern.search(line, 0, _IN_FRONT + 60)
@@ -345,8 +345,8 @@ def _around_time(line: str) -> Iterator[tuple[str, str | None, str]]:
 
 
 def _between(after: str) -> str:
-    """What stands between a time and what comes next: spaces, and marks that do not open a name."""
-    end = len(after[:3]) - len(after[:3].lstrip("_*"))  # what closes a time in italics or bold
+    """The spaces and closing marks directly after a time."""
+    end = len(after[:3]) - len(after[:3].lstrip("_*"))  # marks that close a time in italics or bold
     while end < min(len(after), 6) and (after[end] in " \t" or after[end] in _CLOSING):
         end += 1
     return re.sub(r" +", " ", after[:end]).replace("\t", "\\t")
@@ -357,18 +357,18 @@ _TWO_LINES = (
     "{time}\\n{speaker}\\n{text}",
     "{time}{skip}\\n{speaker}\\n{text}",
 )
-"""Patterns with a line for the name and one for the time."""
+"""Patterns with one line for the name and one for the time."""
 
 
 def _behind_name(template: str) -> Iterator[str]:
-    """Patterns with the name first: the text on the next lines, or on the same."""
+    """Yield patterns with the name first, and the text on the next lines or on the same line."""
     yield f"{template.rstrip()}\\n{{text}}"
     if template.rstrip()[-1:] in _CLOSING:
         yield f"{template}{{text}}"
 
 
 def _judged(template: Template, lines: Sequence[str]) -> float:
-    """How sure it is that a pattern is that of a chat: nothing, if it is not."""
+    """The certainty that a pattern is that of a chat, from 0 to 0.99."""
     own_line, timed = template.own_line, template.form is not None
     speakers: list[str] = []
     texts: list[str] = []
@@ -390,13 +390,13 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
         elif texts and (own_line or not texts[-1]) and not is_rule(line):
             texts[-1] += " " + line
     messages, others = len(speakers), len(lines) - len(speakers) - begun - headings
-    # Where every line is of the pattern, few of them are enough.
+    # If every line matches the pattern, few lines are enough.
     whole = messages == len(lines) - headings and all(name[:1].isupper() for name in speakers)
     sure_names = timed or "**{speaker}" in template.text
     if messages < _FEWEST or not take_turns(speakers, timed=sure_names, whole=whole):
         return 0.0
     undated = template.form in CLOCKS
-    if undated and len(minutes) > 3 and not any(minute % 5 for minute in minutes):  # a programme of events
+    if undated and len(minutes) > 3 and not any(minute % 5 for minute in minutes):  # a schedule of events
         return 0.0
     bare = "{speaker} {text}" in template.text
     words = bare and (begun or others > messages or not _are_names(speakers))
@@ -411,11 +411,11 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
         covered = _covered_below(texts, len(lines), template)
     elif timed:
         covered = (messages + begun + 0.7 * min(others, 2 * messages)) / (len(lines) - headings)
-        # What has a time and no speaker, the client says; much of it, a server.
+        # A few lines with a time and no speaker come from a client; many, from a server's log.
         covered *= (messages / (messages + begun)) ** (0.25 if "<{speaker}>" in template.text else 0.5)
     else:
         covered = (messages + 0.2 * min(others, messages)) / (len(lines) - headings)
-    # A name with nothing but spaces or a mark of punctuation around it can be a word of the text.
+    # A name with only spaces or a punctuation mark around it may be a word of the text.
     bracketed = any(mark in template.text for mark in ("<{", "[{speaker", "({speaker", "**{", "@{"))
     clear = 0.8 if bare else 1.0 if bracketed or timed else 0.9
     few = 0.3 if whole else 0.6
@@ -423,27 +423,27 @@ def _judged(template: Template, lines: Sequence[str]) -> float:
 
 
 def _are_written_by_program(texts: Sequence[str]) -> bool:
-    """Whether texts differ in little but their numbers, as those of a program's log."""
+    """Whether texts differ in little but their numbers, as in a program's log."""
     return len({_DIGITS.sub("0", text) for text in texts}) * 3 < len(texts)
 
 
 def _are_names(words: Sequence[str]) -> bool:
-    """Whether first words of lines are names, and not words of texts: there are several of each."""
+    """Whether the first words of lines are names and not words of texts: names are often repeated."""
     return len(words) >= max(_FEWEST_BARE, 1.5 * len(set(words)))
 
 
 def _covered_below(texts: Sequence[str], lines: int, template: Template) -> float:
-    """How well heads of a pattern and the texts below them make up all lines."""
+    """The extent to which heads with texts below them make up all lines, from 0 to 1."""
     messages = len(texts)
     full = sum(bool(text) for text in texts[:-1]) >= 0.9 * (messages - 1)
     if not full or messages * (3 if template.two_lines else 2) > lines + 2:
         return 0.0
-    # Without times: prose has lines that end with a colon, too, but not every few lines.
+    # Without times: prose also has lines that end with a colon, but not every few lines.
     return 1.0 if template.form is not None else min(1.0, 4 * messages / lines)
 
 
 def is_name(text: str, *, timed: bool = True) -> bool:
-    """Whether a text can be the name of somebody who speaks; with a time beside it, more can."""
+    """Whether a text can be a speaker's name; the test is less strict if a time is next to it."""
     name = speaker_name(text)
     if not timed and _NUMBER.search(name):
         return False
@@ -460,13 +460,13 @@ def is_name(text: str, *, timed: bool = True) -> bool:
 
 
 def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
-    """Whether a few speak, more than once each, and not always one after the same other."""
+    """Whether a few speakers take turns, more than once on average and not always in the same order."""
     counts = Counter(speakers)
     if len(counts) < 2 or len(speakers) < (1.25 if timed else 1.5 if whole else 2.0) * len(counts):
         return False
     first_words = {speaker.split()[0] for speaker in counts}
     numbered = all(_NUMBERED.search(speaker) for speaker in counts)
-    if len(first_words) == 1 and not numbered:  # the name of a machine, before those of its programs
+    if len(first_words) == 1 and not numbered:  # the name of a machine, before the names of its programs
         return False
     pairs = list(pairwise(speakers))
     changes = sum(one != two for one, two in pairs)
@@ -474,7 +474,7 @@ def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
         return False
     if timed:
         return True
-    if changes * 4 < len(pairs):  # a list of things of one kind, then of another
+    if changes * 4 < len(pairs):  # a list grouped by kind
         return False
     # A list of settings has the same keys in the same order.
     following: dict[str, set[str]] = {}
@@ -486,7 +486,7 @@ def take_turns(speakers: Sequence[str], *, timed: bool, whole: bool) -> bool:
 
 
 def are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
-    """Whether texts are what people say: words, mostly, and not the same all the time."""
+    """Whether texts look like what people say: mostly words, and not always the same."""
     texts = [_LINK.sub("", without_files(text)).strip() for text in texts]
     full = [text for text in texts if text]
     if len(full) * 2 < len(texts) or len(full) < _FEWEST:
@@ -496,7 +496,7 @@ def are_said(texts: Iterable[str], *, timed: bool, whole: bool) -> bool:
     enough_letters = letters >= 0.65 * sum(map(len, full))
     levels = sum(_BY_PROGRAM.match(text) is not None for text in full)
     sentences = sum(_SENTENCE.search(text) is not None for text in full)
-    # Where words are not set apart by spaces, a text of some length is enough.
+    # In scripts without spaces between words, the number of words does not matter.
     wordy = sum(words) / len(full) >= (1.0 if timed or whole else 2.0) or any(
         ord(char) > 0x2E80 for char in full[0]
     )

@@ -1,4 +1,4 @@
-"""IRC logs: of a dozen clients, bots and servers, files with day marks, and without times; Minecraft's.
+"""IRC logs of a dozen clients, bots and servers, with day marks or without times; and Minecraft logs.
 
 Each dialect is a regular expression whose group names say what a line is. A new dialect is one more entry
 in `DIALECTS`.
@@ -34,15 +34,15 @@ _DAY_NAME = r"\w{2,4}\.? \w{3,4}\.? +\d{1,2}"
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one kind of client writes its log.
+    """The log format of one kind of client.
 
     Args:
         line: Matches every well-formed line. Groups: `h`, `m`, `s`, `half`, `zone` and `date` (or `month`,
             `dd` and `year`, or `epoch`) for the time; `nick` and `text` for a message; `actor` and `action`;
             `notifier` and `notice`; `system`; `day`.
-        day: Matches a line that begins a new day, cheaply, on bytes; its groups tell days apart.
-        sign: Matches lines that no other dialect has: where there are some, it is this one.
-        stars: Whether a star stands before what the server says, too: `* Joins: nick`.
+        day: Matches a line that begins a new day, fast, on bytes; its groups distinguish days.
+        sign: Matches lines that only this dialect has, so that any of them decides for it.
+        stars: Whether a star also precedes lines of the server: `* Joins: nick`.
     """
 
     line: re.Pattern[str]
@@ -163,10 +163,10 @@ DIALECTS = {
         day=re.compile(rb"\[(\d\d\w{3}\d{4}) "),
         sign=re.compile(r"\[[\w :.]{5,22}\] \[[^\[\]]{1,60}/[A-Z]{4,5}\]"),
     ),
-    # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, as from a window
+    # <nick> text   * nick waves   *** nick has joined   === nick has joined    no times, copied from a window
     "untimed": Dialect(
         line=re.compile(
-            r"(?:(?P<date>.)(?P<h>.)(?P<m>.)(?P<s>.)(?P<half>.)(?P<zone>.)(?!))?"  # which is never there
+            r"(?:(?P<date>.)(?P<h>.)(?P<m>.)(?P<s>.)(?P<half>.)(?P<zone>.)(?!))?"  # which never matches
             r"(?:<(?P<nick>[^\s<>/=\"]+|[ @+%&~][^\s<>/=\"]+)>[ \t](?P<text>.*)"
             r"|(?:\*\*\*|-!-|===+) (?P<system>.*)"
             rf"| ?\* (?P<actor>{_NICK}+)(?: (?P<action>.*))?)$"
@@ -175,13 +175,13 @@ DIALECTS = {
     ),
 }
 
-# In front of a nick: operator, voice and so on. Not part of it: people write "bz: ..." to @bz.
+# Marks before a nick for operator, voice and so on. Not part of it: people write "bz: ..." to @bz.
 _MARKS = " @+%&~!"
 _RENAME = re.compile(
     r"(?:\S+ )?(?P<old>\S+) (?:\[\S*\] |\(\S*\) )?is now known as (?P<new>\S+)$"
     r"|Nick change: (?P<old2>\S+) -> (?P<new2>\S+)$"
 )
-# After a star, what the server says and nobody does.
+# Texts after a star that come from the server and are not actions of a person.
 _BY_SERVER = re.compile(
     r"(?:Joins|Parts|Quits|Set by|Topic is|Topic for [#&]\S+|Now talking (?:in|on)"
     r"|Disconnected|Rejoined|Attempting to|You (?:were|have|are)"
@@ -190,23 +190,23 @@ _BY_SERVER = re.compile(
     r"|sets mode|was kicked|changes topic"
     r"|is now known as|gives (?:voice|channel)|removes (?:voice|channel)|sets (?:ban|channel|mode))"
 )
-# The same, where the server has other marks, too: what cannot be meant otherwise.
+# The same for dialects where the server has other marks: only texts that are unambiguous.
 _BY_SERVER_SURELY = re.compile(
     r"(?:Now talking (?:in|on)|Topic for) [#&]"
     r"|\S+ [(\[]\S+@\S+[)\]] (?:(?:has )?(?:joined|left|quit)\b|Quit\b|is now known as)"
 )
 _BESIDE = re.compile(r"#{1,3} |Session |\*\*\*\* |--- |IRC log ")
-"""How lines begin that clients write around what was said."""
+"""Beginnings of lines that clients write around messages."""
 _CLOCK_IN_TEXT = re.compile(r"\[[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\] ")
 _YEAR_IN_FRONT = re.compile(rb"(?:19|20)[0-9]{2} ")
 _SECONDS = re.compile(rb"[@\[]?([0-9]{9,10})\]?[ \t]")
 _BEGIN = re.compile(rb"\*\*\*\* .{1,60} (\d{4})$")
 _MONTH_OF = re.compile(rb"\[?(?:\w{2,4}\.? (?=\w{3,4}\.? +\d))?(?:\d{1,2} )?([A-Za-z]{3})")
 _WITHOUT_YEAR = 4
-"""The year of a log that never says it: a leap year, so that there is a 29 February."""
+"""The year assumed for a log without years: a leap year, so that 29 February exists."""
 _IDENTIFIED = re.compile(r"[-+]")
 _DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
-# Bold, colour, italics and so on, as IRC clients write them.
+# IRC codes for bold, colour, italics and so on.
 _FORMATTING = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04[0-9a-fA-F]{0,6}|[\x02\x0f\x11\x16\x1d\x1e\x1f]")
 
 
@@ -224,11 +224,11 @@ class Irc(Reader):
         self.dialect = dialect
         self.day = day
         self.identified = identified
-        """Whether a + or - before a text says that the server knows who wrote it."""
+        """Whether texts have a + or - in front that shows whether the server has identified the speaker."""
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """At least half of the first lines are of one dialect, and not only lines between messages."""
+        """Check that at least half of the first lines match one dialect, and some of them are messages."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         matches = _matches(source)
@@ -237,13 +237,13 @@ class Irc(Reader):
         if best == "untimed":
             said = [found["text"] for found in untimed if found and found["nick"]]
             timed = sum(_CLOCK_IN_TEXT.match(text) is not None for text in said)
-            if not said or timed * 2 > len(said):  # a list with stars; the time stands behind the nick
+            if not said or timed * 2 > len(said):  # a list with stars, or logs with the time after the nick
                 return False
         return matches[best] * 2 >= len(source.head_lines)
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """The dialect that most of the first lines are in; the day, if the file's name has one."""
+        """Choose the dialect that matches most of the first lines; take the day from the file name."""
         if isinstance(source, Folder):
             return cls()
         matches = _matches(source)
@@ -259,7 +259,7 @@ class Irc(Reader):
         return cls(dialect, day, identified=bool(texts) and marked * 2 > len(texts))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines; where they have the day but not the year, with the year in front."""
+        """Yield lines; those that have a day without a year get the year in front."""
         lines = source.lines() if isinstance(source, Source) else iter(())
         return self._with_years(lines) if self.dialect == "month" else lines
 
@@ -279,7 +279,7 @@ class Irc(Reader):
             yield number, line if bare else b"%d %s" % (year, line)
 
     def key(self, record: Record) -> str | None:
-        """The day that the line begins, if it does."""
+        """The day that the line belongs to, if it has one."""
         if self.dialect == "seconds":
             seconds = _SECONDS.match(record[1])
             return str(datetime.fromtimestamp(int(seconds[1]), UTC).date()) if seconds else None
@@ -298,7 +298,7 @@ class Irc(Reader):
         return str(time.date()) if time else day
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """Lines of every kind, in order."""
+        """Yield lines of every kind, in order."""
         match = DIALECTS[self.dialect].line.match
         clock = Clock(self.day)
         kinds = report.kinds
@@ -329,7 +329,7 @@ class Irc(Reader):
                 yield message
 
     def _beside(self, text: str, clock: Clock, number: int) -> Message | None:
-        """What a client writes around what was said: when a log begins, and that it ends."""
+        """A line that a client writes around messages, such as the beginning or end of a log; None if not."""
         if not _BESIDE.match(text):
             return None
         day = None if is_end(text) else day_of(text)
@@ -343,7 +343,7 @@ class Irc(Reader):
         return text[1:] if self.identified and _host(found) and text[:1] in ("+", "-") else text
 
     def _other(self, last: str | None, found: re.Match[str], clock: Clock, number: int) -> Message | None:
-        """What is not a message."""
+        """A line that is not a message; None if it is a day mark that cannot be parsed."""
         groups = found.groupdict()
         if last in ("day", "day2"):
             if not clock.set_day(groups[last]):
@@ -373,7 +373,7 @@ _SYSTEM = ("system", "system2", "system3", "system4")
 
 
 def _system(text: str, time: datetime | None, number: int) -> Message:
-    """What the server or the client says; a change of name among it."""
+    """A line from the server or the client, such as a change of name."""
     renamed = _RENAME.match(text)
     if renamed:
         old, new = renamed["old"] or renamed["old2"], renamed["new"] or renamed["new2"]
@@ -382,13 +382,13 @@ def _system(text: str, time: datetime | None, number: int) -> Message:
 
 
 def _nick(text: str) -> str:
-    """A nick without the marks before it, and without the address that some write behind it."""
+    """A nick without the marks before it and the address that some clients write after it."""
     nick = text.lstrip(_MARKS).rstrip()
     return nick.partition("!")[0] if "!" in nick else nick
 
 
 def _host(found: re.Match[str]) -> bool:
-    """Whether a line is a message and has the address of who wrote it."""
+    """Whether a line is a message that has the speaker's address."""
     return found.lastgroup == "text" and "!" in found["nick"]
 
 
@@ -426,7 +426,7 @@ def _head(source: Source) -> list[str]:
 
 
 def _matches(source: Source) -> dict[str, int]:
-    """How many of the first lines each dialect knows."""
+    """The number of first lines that each dialect matches."""
     lines = _head(source)
     return {
         name: sum(dialect.line.match(line) is not None for line in lines)

@@ -1,4 +1,4 @@
-"""Exports that are one JSON value with an array of messages in it: read as a stream, whatever their size."""
+"""Exports that are one JSON value containing an array of messages, read as a stream whatever their size."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MAX_DEPTH = 100
 _HEAD_VALUES = 200
 _ANY_KEY = r"((?:(?!\.item).)+)"
 KEY = "\0key"
-"""Under which `items_below` gives the key of an object."""
+"""The name under which `items_below` returns the key of an object."""
 _MAX_AROUND = 100
-"""How much of what an object says before its list of messages is kept."""
+"""Most values kept of those that come before a list of messages in an object."""
 _NO_JSON = (ijson.JSONError, UnicodeDecodeError)
-"""What the parser raises: the second for half of a surrogate pair that is written as bytes."""
+"""Errors of the parser; the second is raised for half of a surrogate pair written as bytes."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -41,40 +41,40 @@ _NEITHER_BRACKETS_NOR_QUOTES = bytes(set(range(256)) - set(b'[]{}"'))
 
 @dataclass
 class Seen:
-    """What the messages so far have told, as far as it is remembered."""
+    """Names and authors learned from the messages so far, as far as they are remembered."""
 
     authors: Recent = field(default_factory=Recent)
-    """Message -> the name of who wrote it."""
+    """Message id -> the name of its author."""
     names: Recent = field(default_factory=Recent)
-    """The platform's identifier of a person -> their name."""
+    """The platform's identifier of a person -> the person's name."""
 
 
 class JsonExport(Reader):
     """An export in one JSON file.
 
-    `records` sees the messages in order, so it is there that names and the authors of answered messages are
-    looked up, and only there; a record then has all that `message` needs, in whatever process.
+    Only `records` sees the messages in order, so names and the authors of answered messages are looked up
+    there. A record then holds everything that `message` needs, in any process.
     """
 
     kept: ClassVar[tuple[str, ...]]
-    """The keys of a message that matter. The rest can be a hundred times as much: pictures, roles, layout."""
+    """The keys of a message that are kept. The others can be a hundred times as large: pictures, roles."""
 
     def __init__(self, channel: str | None = None) -> None:
         self.channel = channel
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """What matters of each message; a value that is no object as it stands."""
+        """Yield the kept part of each message; None for a value that is not an object."""
         if isinstance(source, Source):
             seen = Seen()
             for number, value in enumerate(self.values(source)):
                 yield number, self.slim(value, seen)
 
     def values(self, source: Source) -> Iterator[Any]:
-        """The messages as they stand in the file."""
+        """The messages as the file has them."""
         return json_items(source, "messages.item")
 
     def slim(self, value: Any, seen: Seen) -> Any:
-        """The part of a message that matters, linked."""
+        """The kept part of a message, linked; None if it is not an object."""
         if not isinstance(value, dict):
             return None
         slim = {key: value[key] for key in self.kept if key in value}
@@ -83,18 +83,18 @@ class JsonExport(Reader):
 
     @abstractmethod
     def link(self, value: Value, seen: Seen) -> None:
-        """Look up what the message refers to and add it to the message; remember what later ones may need."""
+        """Add to the message the names that it refers to, and remember what later messages may need."""
 
     @abstractmethod
     def message(self, value: Value, line: int) -> Message:
-        """The message.
+        """Turn a record into a message.
 
         Raises:
-            ValueError: It is none; the text says why.
+            ValueError: The value is not a message; the text says why.
         """
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """One message (or line of another kind) an object."""
+        """Yield a message (or line of another kind) for each object."""
         for number, value in records:
             try:
                 if not isinstance(value, dict):
@@ -108,16 +108,16 @@ class JsonExport(Reader):
 
 
 def json_items(source: Source, path: str) -> Iterator[Any]:
-    """The values at a path of a JSON file, one at a time.
+    """Yield the values at a path of a JSON file, one at a time.
 
     Raises:
-        LogError: The file is no JSON, or ends early; the values before have been given.
+        LogError: The file is not JSON, or ends early; the values before that point have been yielded.
     """
     return read_json(source, lambda stream: ijson.items(stream, path, use_float=True), path)
 
 
 def read_json(source: Source, parse: Callable[[Any], Iterator[Any]], path: str) -> Iterator[Any]:
-    """What `parse` gives for the stream of a JSON file, values at a path, with errors that name the file."""
+    """Yield the values that `parse` finds in the stream of a JSON file; errors name the file."""
     number = 0
     with source.open() as stream:
         try:
@@ -135,7 +135,7 @@ def read_json(source: Source, parse: Callable[[Any], Iterator[Any]], path: str) 
 
 
 def head_values(source: Source | Folder) -> dict[str, Any]:
-    """What the head of a JSON file says: path -> the first value there, None for what has parts."""
+    """Values in the head of a JSON file: path -> the first value there, None for objects and arrays."""
     if isinstance(source, Folder) or source.head_text.lstrip()[:1] not in (b"{", b"["):
         return {}
     return _values_in(source.head_text)
@@ -144,7 +144,7 @@ def head_values(source: Source | Folder) -> dict[str, Any]:
 @lru_cache(maxsize=1)  # all readers look at the same head, one after the other
 def _values_in(head: bytes) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    with suppress(*_NO_JSON):  # the head is a beginning: it ends too early
+    with suppress(*_NO_JSON):  # the head is only a beginning, so it ends early
         for path, event, value in ijson.parse(
             _Checked(io.BytesIO(head)), use_float=True, multiple_values=True
         ):
@@ -154,14 +154,14 @@ def _values_in(head: bytes) -> dict[str, Any]:
 
 
 class Head(NamedTuple):
-    """What the head of a JSON file holds: where there are objects, and the first values of every place."""
+    """Shape of the head of a JSON file: the number of objects and the first values at every path."""
 
     objects: Counter[str]
     values: dict[str, list[Any]]
 
 
 def head_shape(source: Source) -> Head:
-    """The shape of the head of a JSON file, or of JSON lines."""
+    """Find the shape of the head of a JSON file, or of JSON lines."""
     if source.head_text.lstrip()[:1] not in (b"{", b"["):
         return Head(Counter(), {})
     return _shape_of(source.head_text)
@@ -183,16 +183,17 @@ def _shape_of(head: bytes) -> Head:
 
 
 def items_below(source: Source, path: str, beside: str | None = None) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The objects at a path that leads through lists and objects, each with what is said around them.
+    """Yield the objects at a path that leads through lists and objects, each with the values around it.
 
     Args:
         source: A JSON file.
-        path: Where they are, like "chats.item.messages.item"; `*` is any key.
-        beside: The path of a value that stands before them, and is given as a whole.
+        path: Path of the objects, like "chats.item.messages.item"; `*` is any key.
+        beside: Path of a value that comes before the objects and is returned as a whole.
 
     Yields:
-        The texts and numbers around the object that stand before it, by their paths, with what is beside it,
-        the keys that its list is under as `*`, and its own, if it is in no list, as `KEY`; and the object.
+        A mapping and the object. The mapping has the texts and numbers that come before the object around it,
+        by path; the value at `beside`; the keys above its list as `*`; and its own key as `KEY`, if it is in
+        no list.
     """
     place_of = re.compile(_ANY_KEY.join(map(re.escape, path.split("*"))))
 
@@ -227,23 +228,23 @@ def items_below(source: Source, path: str, beside: str | None = None) -> Iterato
 
 
 def part(value: Any, *keys: str) -> Any:
-    """What lies under keys in keys, or None."""
+    """The value under nested keys, or None."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def name_in(value: Any, *keys: str) -> str | None:
-    """The first of some keys whose value is a string with something in it."""
+    """The value of the first of some keys that holds a string that is not blank, or None."""
     found = (part(value, key) for key in keys)
     return next((name for name in found if isinstance(name, str) and name.strip()), None)
 
 
 def text_at(value: Value, key: str) -> str:
-    """A string that has to be there.
+    """The string under a key.
 
     Raises:
-        ValueError: It is not.
+        ValueError: It is missing or not a string.
     """
     text = value.get(key)
     if not isinstance(text, str):
@@ -252,10 +253,10 @@ def text_at(value: Value, key: str) -> str:
 
 
 def time_at(value: Value, key: str) -> datetime:
-    """A date and time in ISO 8601 that has to be there.
+    """The date and time in ISO 8601 under a key.
 
     Raises:
-        ValueError: It is not.
+        ValueError: It is missing or not a date and time.
     """
     text = text_at(value, key)
     try:
@@ -265,10 +266,10 @@ def time_at(value: Value, key: str) -> datetime:
 
 
 def since_epoch(*, seconds: int = 0, microseconds: int = 0) -> datetime:
-    """A time in UTC.
+    """The time in UTC that is this long after the start of 1970.
 
     Raises:
-        ValueError: It is in no year that calendars have.
+        ValueError: It is out of the range of `datetime`.
     """
     try:
         return _EPOCH + timedelta(seconds=seconds, microseconds=microseconds)
@@ -277,7 +278,7 @@ def since_epoch(*, seconds: int = 0, microseconds: int = 0) -> datetime:
 
 
 def _first_line(error: Exception) -> str:
-    # The parser quotes the place on further lines, and in bytes if they are no UTF-8.
+    # The parser quotes the position on further lines, and in bytes if they are not UTF-8.
     if isinstance(error, UnicodeDecodeError):
         return error.reason
     text = error.args[0] if error.args else ""
@@ -287,19 +288,19 @@ def _first_line(error: Exception) -> str:
 
 
 class _TooLongError(Exception):
-    """A message, or a text beside them, is longer than `MAX_MESSAGE`."""
+    """A message, or a text beside the messages, is longer than `MAX_MESSAGE`."""
 
 
 class _Checked:
-    r"""A JSON stream made fit for the parser.
+    r"""A JSON stream that is corrected and checked for the parser.
 
-    `\x0b`, which Telegram writes and JSON does not know, becomes `\u000b`. And
-    what is nested deeper than any chat is refused: the parser would need memory with the square of the depth.
-    So are messages, and texts beside them, that are longer than any chat's: the parser keeps them in memory.
+    `\x0b`, which Telegram writes although JSON does not allow it, becomes `\u000b`. Content nested deeper
+    than in any chat is rejected, since the parser's memory grows with the square of the depth. So are
+    messages, and texts beside them, that are longer than in any chat: the parser keeps them in memory.
 
     Args:
-        stream: What to read.
-        around: How many objects and lists there are around a message.
+        stream: The stream to read.
+        around: Number of objects and lists around a message.
     """
 
     def __init__(self, stream: BinaryIO, *, around: int = 0) -> None:
@@ -311,8 +312,8 @@ class _Checked:
         self._depth = 0
 
     def read(self, size: int) -> bytes:
-        """The next bytes; nothing at the end."""
-        if size == 0:  # the parser asks whether we give bytes
+        """The next bytes; empty at the end."""
+        if size == 0:  # the parser checks whether the stream returns bytes
             return b""
         chunk = b""
         while not chunk:
@@ -336,7 +337,7 @@ class _Checked:
         moves = bool(outside) or len(pieces) > 1
         levels = 0
         while b"[]" in outside and levels <= MAX_DEPTH:
-            outside = outside.replace(b"[]", b"")  # takes the innermost level away
+            outside = outside.replace(b"[]", b"")  # removes the innermost level
             levels += 1
         before = self._depth
         lowest = before - outside.count(b"]")

@@ -1,9 +1,9 @@
-"""JSON lines: one message an object, the format that towhom writes.
+"""JSON lines: an object for each message, the format that towhom writes.
 
 `speaker` and `text` are required. `addressee`, `time` (ISO 8601), `id`, `reply_to`, `kind`, `channel` (or
-`room`), `name` (what people call the speaker, if `speaker` is an identifier), `mentions` (a list of those
-whom the platform marks) and `bot` may be there; other keys are ignored. People and messages may be whole
-numbers. A document is a channel's day; without channels and times, the file.
+`room`), `name` (the speaker's display name, if `speaker` is an identifier), `mentions` (a list of the people
+whom the platform marks) and `bot` are optional; other keys are ignored. People and message ids may be whole
+numbers. A document is a day of a channel, or the file if there are no channels and times.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from towhom.readers.base import Folder, Reader, Record, Report, Source
 from towhom.wire import message_from
 
 _OF_OTHERS = {"timestamp", "reply-to", "conversation_id", "date", "created_at"}
-"""Keys of lines that have a speaker and a text, and are not ours: they are read as a table."""
+"""Keys that show that lines with a speaker and a text are in another format, which is read as a table."""
 
 
 class JsonLines(Reader):
-    """Our own format, and the easiest one to bring any other chat into."""
+    """The format of towhom, and the easiest one into which to convert any other chat."""
 
     name = "jsonl"
     title = 'JSON lines, {"speaker": ..., "text": ...} a line (the format that towhom writes)'
@@ -29,7 +29,7 @@ class JsonLines(Reader):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """The first line is an object with a speaker and a text, and calls nothing as others do."""
+        """Check that the first line is an object with a speaker, a text, and no keys of other formats."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         first = _load(source.head_lines[0])
@@ -38,7 +38,7 @@ class JsonLines(Reader):
         return "time" in first or not _OF_OTHERS & first.keys()
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Objects; a line that is no JSON as it stands."""
+        """Yield objects; a line that is not JSON is yielded unchanged."""
         if isinstance(source, Source):
             for number, line in source.lines():
                 if line.strip():
@@ -54,7 +54,7 @@ class JsonLines(Reader):
         return " ".join(part for part in parts if isinstance(part, str) and part) or None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """One message an object."""
+        """Yield a message for each object."""
         for number, value in records:
             try:
                 message = message_from(value, line=number)
@@ -66,7 +66,7 @@ class JsonLines(Reader):
 
 
 def _load(line: bytes) -> Any:
-    """The JSON value of a line, or the line itself if it is none."""
+    """The JSON value of a line, or the line itself if it is not JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Who is meant, on platforms that mark mentions and replies: what their readers share."""
+"""Find addressees from marked mentions and replies; shared by the readers of platforms that mark them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from towhom.chat import Kind, Message
 from towhom.hearing.protocol import choose_addressee
 
 REMEMBERED = 10_000
-"""How many messages back a reply still finds the author it answers. A bound, so that memory is one too."""
+"""How many messages back a reply still finds the author it answers; bounded, so that memory is too."""
 
 _EMOJI = re.compile(r":[\w+-]{1,100}:")
 
 LONGEST_NAME = 1000
-"""Characters of a name that is remembered: a longer one, named in every message, would fill the memory."""
+"""Most characters of a name that is remembered: longer ones, named in every message, would fill memory."""
 
 
 class Recent:
-    """A mapping of names that keeps what was put into it last and forgets the rest.
+    """A mapping of names that keeps the latest entries and forgets older ones.
 
     >>> authors = Recent(2)
     >>> for number, name in enumerate(["ada", "bob", "eve"]):
@@ -35,7 +35,7 @@ class Recent:
         self._values: OrderedDict[Hashable, str] = OrderedDict()
 
     def put(self, key: Hashable | None, value: str | None) -> None:
-        """Remember, if there is something to remember."""
+        """Remember a name for a key, unless either is missing or the name is too long."""
         if key is None or value is None or len(value) > LONGEST_NAME:
             return
         self._values[key] = value
@@ -44,12 +44,12 @@ class Recent:
             self._values.popitem(last=False)
 
     def get(self, key: Hashable | None) -> str | None:
-        """What was put last under the key, if it was not long ago."""
+        """The name last put under the key, or None if it was forgotten or never put."""
         return self._values.get(key)
 
 
 class Mention(NamedTuple):
-    """Somebody named in a text, and how the text shows it."""
+    """A person mentioned in a text, and how the text shows the mention."""
 
     shown: str
     name: str
@@ -68,9 +68,9 @@ def said(
     channel: str | None = None,
     line: int | None = None,
 ) -> Message:
-    """A message with its addressee; a mention at its start is cut from the text, if that leaves one.
+    """Make a message with its addressee; a mention at its start is removed if that leaves any text.
 
-    A picture or a file without a word is a `SYSTEM` line: nothing was said.
+    A picture or a file without text is a `SYSTEM` line, since nothing was said.
 
     >>> said("bob", "@Ada L: done", kind=Kind.MESSAGE, mentions=[Mention("@Ada L", "Ada L")])
     Message('bob', 'done', addressee='Ada L')
@@ -88,9 +88,9 @@ def said(
 
 
 def _leading(text: str, mentions: Sequence[Mention]) -> tuple[str | None, str]:
-    """Who is mentioned at the very start, and what comes after it."""
+    """The person mentioned at the very start of a text, or None, and the rest of the text."""
     start = text.lstrip()
-    # The longest first: "@Ada L" is not "@Ada" and an L.
+    # Longest first: "@Ada L" is not "@Ada" followed by an L.
     for shown, name in sorted(mentions, key=lambda mention: -len(mention.shown)):
         if shown and start.startswith(shown):
             rest = start[len(shown) :]
@@ -100,7 +100,7 @@ def _leading(text: str, mentions: Sequence[Mention]) -> tuple[str | None, str]:
 
 
 def _without_separator(rest: str) -> str:
-    """What comes after a mention, without the colon or comma between; smileys and :names: of emoji stay."""
+    """The text after a mention, without the colon or comma between; smileys and :names: of emoji stay."""
     start = rest.lstrip()
     if start[:1] == ":":
         attached = len(start) == len(rest) and start[1:2].isalnum() and not _EMOJI.match(start)

@@ -1,4 +1,4 @@
-"""HTML as platforms write it in messages, as text with the people it mentions."""
+"""Convert the HTML of messages to plain text with the people it mentions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import re
 from typing import NamedTuple
 
-# Possessive, so that a tag that never ends costs no more than one that does.
+# Possessive, so that a tag that never ends takes no longer to match than one that does.
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*+)(?P<rest>[^<>]*+)>")
 _ATTRIBUTE = re.compile(r"""(?<![\w:-])([\w:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _BREAKS = {"br", "p", "div", "li", "tr", "pre", "ul", "ol", "h1", "h2", "h3", "blockquote"}
@@ -14,15 +14,15 @@ _QUOTES = {"blockquote", "quote", "legacyquote"}
 
 
 class Marked(NamedTuple):
-    """A text without its tags, and those whom it marks as mentioned."""
+    """A text without tags, and the people it marks as mentioned."""
 
     text: str
     mentions: list[tuple[str, str | None]]
-    """How the text shows somebody, and the platform's identifier of them, if it is there."""
+    """For each mention, how the text shows it, and the platform's identifier of the person, if any."""
 
 
 def plain_text(markup: str) -> Marked:
-    """What people see of a message in HTML. What it quotes of others is left out.
+    """The visible text of a message in HTML, without quotations of other messages.
 
     >>> plain_text('<p><span class="user-mention" data-user-id="7">@Ada</span> done &amp; dusted</p>')
     Marked(text='@Ada done & dusted', mentions=[('@Ada', '7')])

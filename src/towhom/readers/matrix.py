@@ -1,4 +1,4 @@
-"""Matrix: the JSON that Element exports of a room, and events as servers and archives give them."""
+"""Matrix: JSON exports of a room from Element, and events from servers and archives."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from towhom.readers.posts import by_time, load_line
 _SAID = {"m.text": Kind.MESSAGE, "m.emote": Kind.ACTION, "m.notice": Kind.NOTICE}
 _EXPORT, _SOURCE = "messages.item", "source"
 _PLACES = (_EXPORT, "chunk.item", "item", "", _SOURCE, "events.item")
-"""Where events may be; nothing stands for JSON lines."""
+"""Possible paths of events; an empty path stands for JSON lines."""
 _DAY = 86_400_000
 _SYNC = "rooms.join.*.timeline.events.item"
-# Mentions of clients that do not list them: a link to the person in the formatted text.
+# Clients that do not list mentions link to the person in the formatted text.
 _LINKED = re.compile(r'"https://matrix\.to/#/(@[^"/?]+)"')
 
 
 class Matrix(JsonExport):
-    """A room. Names are the display names that the export tells of, else the first part of the address."""
+    """A room. Names are the display names found in the export, else the first part of the address."""
 
     name = "matrix"
     title = "Matrix room (JSON of Element's export; events of the API, of matrix-commander or of archives)"
@@ -57,19 +57,19 @@ class Matrix(JsonExport):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """An object with the name of a room and messages, or events where they may be."""
+        """Look for an object with a room's name and messages, or for events at any of the known paths."""
         head = head_values(source)
         return head.keys() >= {"room_name", "messages"} or _path(head) is not None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """The room's name stands before the messages."""
+        """Read the room's name, which comes before the messages, and find the path of the events."""
         head = head_values(source)
         room, path = name_in(head, "room_name"), _path(head)
         return cls(room, _EXPORT if room or path is None else path)
 
     def values(self, source: Source) -> Iterator[Any]:
-        """Events; where they may come in any order, the oldest first."""
+        """Yield events, sorted by time unless the export is already in order."""
         if self.channel is not None and self.path == _EXPORT:
             return super().values(source)
         events: Iterator[Any]
@@ -88,7 +88,7 @@ class Matrix(JsonExport):
         return {key: event[key] for key in self.kept if key in event} if isinstance(event, dict) else event
 
     def key(self, record: Record) -> str | None:
-        """Room and day, in UTC."""
+        """Room and day in UTC."""
         moment = _moment(record[1])
         return " ".join(filter(None, (self._room(record[1]), moment[:10]))) if moment else None
 
@@ -96,7 +96,7 @@ class Matrix(JsonExport):
         return self.channel or name_in(value, "room", "room_id")
 
     def link(self, value: Value, seen: Seen) -> None:
-        """Display names, and the author of the message that this one answers."""
+        """Add display names, and the author of the message that this one answers."""
         content, sender = value.get("content"), name_in(value, "sender")
         if value.get("type") == "m.room.member":
             before = name_in(
@@ -122,7 +122,7 @@ class Matrix(JsonExport):
             value["content"] = {key: content[key] for key in wanted if key in content}
 
     def message(self, value: Value, line: int) -> Message:
-        """Messages have the type `m.room.message`; edits of them do not count again."""
+        """Messages have the type `m.room.message`; their edits are not counted as messages."""
         kind, content = text_at(value, "type"), value.get("content")
         if value["speaker"] is None:
             raise ValueError('"sender" is missing or not a string')
@@ -136,7 +136,7 @@ class Matrix(JsonExport):
             old, new = value["renamed"]
             return Message(old, new, None, time, event, None, Kind.RENAME, self._room(value), line)
         edit = part(content, "m.relates_to", "rel_type") == "m.replace"
-        # A message that was taken back has nothing left in it.
+        # A deleted message has no content left.
         if kind != "m.room.message" or edit or not content:
             text = name_in(content, "body") or kind
             room = self._room(value)
@@ -157,7 +157,7 @@ class Matrix(JsonExport):
 
 
 def _path(head: dict[str, Any]) -> str | None:
-    """Where the events of a file are."""
+    """The path of the events in a file, or None."""
     for path in _PLACES:
         before = f"{path}." if path else ""
         if all(f"{before}{key}" in head for key in ("sender", "origin_server_ts", "type")):
@@ -166,7 +166,7 @@ def _path(head: dict[str, Any]) -> str | None:
 
 
 def _event(value: Any) -> Any:
-    """The event of a line; matrix-commander writes it among what it knows of it."""
+    """The event of a line; matrix-commander wraps it in other information."""
     source = part(value, _SOURCE)
     if not isinstance(source, dict):
         return value
@@ -174,7 +174,7 @@ def _event(value: Any) -> Any:
 
 
 def _moment(value: Any) -> str | None:
-    """When an event was, in ISO 8601."""
+    """The time of an event in ISO 8601, or None."""
     stamp = part(value, "origin_server_ts")
     if not isinstance(stamp, int) or isinstance(stamp, bool) or not 0 <= stamp < 100_000 * _DAY:
         return None
@@ -188,7 +188,7 @@ def _name(person: str | None, seen: Seen) -> str | None:
 
 
 def answered_message(content: Any) -> str | None:
-    """The message answered; in a thread, its first one, unless another is answered on purpose."""
+    """The id of the message answered; in a thread, its first message, unless another is chosen."""
     relation = part(content, "m.relates_to")
     if part(relation, "rel_type") == "m.thread" and part(relation, "is_falling_back") is True:
         return name_in(relation, "event_id")
@@ -196,7 +196,7 @@ def answered_message(content: Any) -> str | None:
 
 
 def mentioned_people(content: Any) -> list[str]:
-    """Those whom a message marks as mentioned."""
+    """The people whom a message marks as mentioned."""
     people = part(content, "m.mentions", "user_ids")
     if isinstance(people, list):
         return [person for person in people if isinstance(person, str)]
@@ -205,7 +205,7 @@ def mentioned_people(content: Any) -> list[str]:
 
 
 def _unquoted(formatted: str) -> str:
-    """A formatted text without what it quotes of the message that it answers."""
+    """A formatted text without its quotation of the message that it answers."""
     pieces = []
     start = 0
     while (quote := formatted.find("<mx-reply>", start)) >= 0:
@@ -218,12 +218,12 @@ def _unquoted(formatted: str) -> str:
 
 
 def _forms(person: str, name: str) -> tuple[str, ...]:
-    """How a body can show that somebody is mentioned."""
+    """The ways in which a body can show a mention of a person."""
     return (name, f"@{name}", person, person.partition(":")[0])
 
 
 def without_quote(body: str) -> str:
-    """A reply without the lines that older clients quote in front of it."""
+    """The body of a reply without the quoted lines that older clients put in front of it."""
     if not body.startswith(("> <", "> * <")):
         return body
     lines = body.split("\n")

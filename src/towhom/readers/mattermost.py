@@ -1,4 +1,4 @@
-"""Mattermost: the JSON lines of `mmctl export` (bulk export), as a file or in the zip archive it comes in."""
+"""Mattermost: JSON lines of `mmctl export` (bulk export), as a file or in the zip archive it comes in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EVERYBODY = {"all", "channel", "here"}
 
 
 class Mattermost(Posts):
-    """All channels and direct conversations of a server. Answers stand inside the post that they answer."""
+    """All channels and direct conversations of a server. Answers are inside the post that they answer."""
 
     name = "mattermost"
     title = "Mattermost bulk export (JSON lines of mmctl export)"
@@ -26,7 +26,7 @@ class Mattermost(Posts):
 
     @classmethod
     def where(cls, source: Source) -> str | None:
-        """JSON lines whose type names the key that holds the rest."""
+        """Recognize JSON lines whose type is also the key of their content."""
         for value in map(_object, source.head_lines[:50]):
             kind = value.get("type")
             if isinstance(kind, str) and kind in (*_POSTS, *_OTHERS) and kind in value:
@@ -34,7 +34,7 @@ class Mattermost(Posts):
         return None
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Posts, and each of their answers with what it answers."""
+        """Yield posts, each followed by its answers, which get the id of the post."""
         for number, line in super().file_values(file, source):
             post = part(line, line["type"]) if isinstance(line, dict) and line.get("type") in _POSTS else None
             if not isinstance(post, dict):
@@ -47,7 +47,7 @@ class Mattermost(Posts):
                 yield number, {**reply, **place, "answers": _id(post)}
 
     def post(self, value: Any) -> Post:
-        """A `type` says what is not a message; bots and hooks are marked in `props`."""
+        """Turn a value into a post; a `type` marks lines that are not messages, `props` bots and hooks."""
         value = object_of(value)
         text, user = text_at(value, "message"), name_in(value, "user")
         props = value.get("props")
@@ -74,7 +74,7 @@ class Mattermost(Posts):
 
 
 def _id(post: dict[str, Any]) -> str | None:
-    """The export leaves identifiers out; when and by whom a post was written is one."""
+    """An id made of a post's time and author, since the export has no ids."""
     time, user = identifier(post.get("create_at")), name_in(post, "user")
     return f"{time} {user}" if time and user else None
 

@@ -1,4 +1,4 @@
-"""Kinds of pages that chats are exported as: which element is a message, and what of it is what."""
+"""Kinds of pages of exported chats: which elements are messages, and where their fields are."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from towhom.readers.posts import Post, iso_milliseconds
 
 _OWNER = "Me"
 _FROM = "137"
-"""The mark of a sender, in the standard for messages with pictures."""
+"""The address type of the sender in the MMS standard."""
 _DIGITS = re.compile(r"[0-9]{1,30}")
 _NAMED = re.compile(r"(?<![\w@])@(\w{2,40})")
 
 Fields = Mapping[str, str]
-"""What a message of a page says: field -> text."""
+"""A message of a page: field -> text."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Page:
     """A kind of page.
 
     Args:
-        sign: What its beginning has and no other page's.
-        items: Which elements are messages: a name, or a class with a dot before it.
-        fields: Where something stands -> what it is. `.x` is an element of a class, `.y .x` one inside
-            another, `@z` behind it an attribute. What has an empty name is left out of what is around it.
-        post: What the fields of a message are; None for what is no message.
+        sign: Pattern found only in the beginning of this kind of page.
+        items: Elements that are messages: a name, or a class with a dot before it.
+        fields: Place -> field. `.x` is an element of a class, `.y .x` one inside another, and `@z` after it
+            an attribute. A place with an empty field is left out of the elements around it.
+        post: Turns the fields of a message into a post; returns None if it is not a message.
     """
 
     sign: re.Pattern[bytes]
@@ -40,7 +40,7 @@ class Page:
 
     @cached_property
     def places(self) -> dict[str, list[tuple[str, str, str]]]:
-        """The last part of a place -> what it is in, its attribute, and the field."""
+        """The last part of a place -> the element around it, its attribute, and the field."""
         found: dict[str, list[tuple[str, str, str]]] = {}
         for place, name in self.fields.items():
             whole, _, attribute = place.partition("@")
@@ -56,7 +56,7 @@ def _number(text: str | None) -> str | None:
 
 def _telegram(fields: Fields) -> Post | None:
     own, service = fields.get("id", ""), "service" in fields.get("class", "")
-    if service and own.startswith("message-"):  # the page itself says which day it is
+    if service and own.startswith("message-"):  # a heading of the page with the day
         return None
     text = fields.get("event" if service else "text", "")
     return Post(
@@ -91,7 +91,7 @@ def _discord(fields: Fields) -> Post | None:
 
 
 def _meta(fields: Fields) -> Post | None:
-    if "own_time" not in fields:  # who takes part
+    if "own_time" not in fields:  # the list of participants
         return None
     return Post(
         text=fields.get("text", ""),
@@ -157,7 +157,7 @@ def _sms(fields: Fields) -> Post | None:
         other = number
     sent = fields.get("kind") == "2"
     sender = other
-    if "~" in number:  # a group: who wrote it is marked among all addresses
+    if "~" in number:  # a group: one of the addresses is marked as the sender
         people = zip(
             fields.get("types+", "").split("\n"), fields.get("addresses+", "").split("\n"), strict=False
         )
@@ -171,7 +171,7 @@ def _sms(fields: Fields) -> Post | None:
 
 
 CUT = ("telegram", "meta")
-"""Kinds whose exports cut a chat into several pages."""
+"""Kinds whose exports split a chat into several pages."""
 
 PAGES = {
     "telegram": Page(
@@ -319,4 +319,4 @@ PAGES = {
         post=_sms,
     ),
 }
-"""Kind of page -> what it is like. The first whose sign is found."""
+"""Kind of page -> its description. The first one whose sign is found is used."""

@@ -1,7 +1,7 @@
-r"""Text logs in a format of their own: its pattern is told by the user, or induced from the file.
+r"""Text logs in any other format: the pattern is given by the user, or induced from the file.
 
-A pattern is a line with names in braces where something stands: `[{time}] <{speaker}> {text}`. `{skip}` is
-what does not matter; `\n` for the end of a line, where the text begins on the next one.
+A pattern is a line with fields in braces: `[{time}] <{speaker}> {text}`. `{skip}` matches anything that does
+not matter; `\n` is the end of a line, if the text begins on the next one.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from towhom.readers.times import CLOCKS, FORMS, day_of, is_day_first, is_end, sh
 _DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _HEAD_LINES = 200
 _DONE = re.compile(r"\*\*\*(\S{1,60}) (.+)", re.DOTALL)
-"""What somebody does, as Pidgin writes it."""
+"""An action of a person, as Pidgin writes it."""
 _TOPIC = re.compile(r"The topic for ")
 _NO_SPEAKER = re.compile(r"(?<!\w)(?:19|20)\d\d(?!\w)")
 
 
 class Pattern(Reader):
-    """Lines of one pattern. A line of no pattern goes on with the message before it.
+    """Lines of one pattern. A line that does not match continues the message before it.
 
-    A line that is only a day is that of what follows; a page of HTML is read as people see it.
+    A line with only a day sets the day of the lines that follow; an HTML page is read as people see it.
     """
 
     name = "pattern"
@@ -58,21 +58,21 @@ class Pattern(Reader):
         self.day = day
         self.sure = sure
         self.headings = headings
-        """Whether lines that are only a day say it, also where nothing sets them off."""
+        """Whether lines with only a day set the day even without marks such as dashes around it."""
         self.offsets = offsets
-        """Whether times are minutes and seconds since the beginning."""
+        """Whether times are durations since the beginning of a recording."""
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """A pattern can be induced, and what it finds is a chat."""
+        """Check whether a pattern can be induced that finds a chat."""
         return isinstance(source, Source) and _induced(source) is not None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """The pattern that is induced.
+        """A reader for the pattern induced from the file.
 
         Raises:
-            LogError: There is none.
+            LogError: No pattern can be induced.
         """
         if isinstance(source, Folder):
             return cls()
@@ -86,7 +86,11 @@ class Pattern(Reader):
 
     @classmethod
     def from_options(cls, source: Source | Folder, options: str) -> Self:
-        """The pattern that the user tells; how its times are written is found out."""
+        """A reader for the user's pattern; the form of its times is found in the file.
+
+        Raises:
+            LogError: The pattern is invalid, or matches no line of the beginning.
+        """
         if isinstance(source, Folder):
             return cls()
         lines = _head(source)
@@ -136,12 +140,12 @@ class Pattern(Reader):
 
     @property
     def options(self) -> str:
-        """The pattern."""
+        """The pattern, as `from_options` takes it."""
         return self.template
 
     @property
     def assumption(self) -> str | None:
-        """The pattern that was induced, and how sure that is."""
+        """The pattern that was induced, and how sure it is."""
         if self.sure is None:
             return None
         how = f"; its times are written as {self.form}" if self.form else "; it has no times"
@@ -154,10 +158,10 @@ class Pattern(Reader):
         )
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines.
+        """Yield lines.
 
         Raises:
-            LogError: Too many of them in a row are of no pattern: that would be a message of megabytes.
+            LogError: Too many lines in a row do not match, which would make a message of megabytes.
         """
         if isinstance(source, Folder):
             return
@@ -172,7 +176,7 @@ class Pattern(Reader):
             yield number, line
 
     def _day(self, line: str) -> date | None:
-        """The day that a line says, if it says nothing else."""
+        """The day of a line that has nothing else, or None."""
         day = day_of(line, day_first=self.day_first)
         return day if day and (self.headings or line[:1] in "-=*#") else None
 
@@ -197,12 +201,12 @@ class Pattern(Reader):
         return self.day.year if self.day != UNDATED else 4
 
     def begins(self, record: Record) -> bool:
-        """Whether the line has the pattern, or its beginning, or is a day."""
+        """Whether the line matches the pattern or its beginning, or is a day."""
         line = record[1].decode("utf-8", errors="replace")
         return _begin(line, self._template) is not None or self._day(line) is not None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """A message from each line of the pattern and those that go on with it."""
+        """Yield a message for each matching line, together with the lines that continue it."""
         template, clock = self._template, Clock(self.day)
         begun: tuple[int, re.Match[str], list[str]] | None = None
         for number, raw in records:
@@ -222,7 +226,7 @@ class Pattern(Reader):
                 yield Message("", line.strip(), time=clock.midnight(), kind=Kind.DAY, line=number)
             elif begun is not None:
                 begun[2].append(line)
-            elif line.strip():  # what the program says of the chat, above or below it
+            elif line.strip():  # text of the program above or below the chat
                 report.kinds[Kind.SYSTEM] += 1
                 yield Message("", line.strip(), kind=Kind.SYSTEM, line=number)
         if begun is not None:
@@ -253,7 +257,7 @@ class Pattern(Reader):
 
 
 def _begin(line: str, template: Template) -> re.Match[str] | None:
-    """A line that begins a message, or says something else at a time."""
+    """Match a line that begins a message, or another line with a time."""
     found = template.begin(line)
     if found is not None and template.own_line and _NO_SPEAKER.search(found["speaker"]):
         return None
@@ -261,7 +265,7 @@ def _begin(line: str, template: Template) -> re.Match[str] | None:
 
 
 def _are_offsets(matches: Sequence[Mapping[str, str | None]]) -> bool:
-    """Whether times count from the beginning of a recording: a clock writes midnight with two zeros."""
+    """Whether times count from the beginning of a recording: only a clock writes hour zero as two digits."""
     return bool(matches) and matches[0].get("h") == "0" and not any(each.get("half") for each in matches)
 
 

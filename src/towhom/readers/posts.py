@@ -1,6 +1,6 @@
-"""Exports of platforms: what all of them say of a message, put in order of rooms and times, and linked.
+"""Base class for exports of platforms: posts are sorted by room and time, and linked to those they answer.
 
-A reader of one platform only says what a value of its export is: a post. The rest is done here, once.
+The reader of a platform only turns the values of its export into posts. Everything else is done here.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from towhom.readers.times import parse_time
 
 
 class Post(TypedDict):
-    """What a platform says of a message, as JSON can hold it."""
+    """A message as its platform describes it, in values that JSON can hold."""
 
     text: str
     person: NotRequired[str | None]
-    """The platform's identifier of who writes."""
+    """The platform's identifier of the speaker."""
     speaker: NotRequired[str | None]
-    """Their name, if the message has it."""
+    """The speaker's name, if the message has it."""
     time: NotRequired[str | None]
-    """In ISO 8601."""
+    """Time in ISO 8601."""
     id: NotRequired[str | None]
     reply_to: NotRequired[str | None]
     kind: NotRequired[str]
     room: NotRequired[str | None]
     mentions: NotRequired[Sequence[tuple[str, str | None, str | None]]]
-    """How the text shows somebody, their identifier, their name; as far as they are known."""
+    """For each mention: how the text shows the person, their identifier and name, as far as known."""
     file: NotRequired[str]
-    """The file of the export that it stood in."""
+    """The file of the export that the message comes from."""
     problem: NotRequired[str]
-    """Why it is none."""
+    """Why the value is not a valid message."""
     replied: NotRequired[str | None]
-    """Who wrote the message that this one answers."""
+    """Name of the author of the message that this one answers."""
     value: NotRequired[Any]
-    """What the export says, as long as it waits for its place."""
+    """The original value, while it waits to be sorted by `by_time`."""
 
 
 class Posts(Reader):
-    """An export of posts. Its rooms are read one after the other, each in the order of its times."""
+    """An export of posts. Its rooms are read one after the other, each in order of time."""
 
     ordered: ClassVar[bool] = False
-    """Whether the export is in order already: rooms one after the other, in each the oldest first."""
+    """Whether the export is already sorted: room by room, the oldest messages first."""
 
     paths: ClassVar[tuple[str, ...]] = ("messages.item", "item", "")
-    """Where the messages of a JSON file may be; nothing stands for JSON lines."""
+    """Possible paths of the messages in a JSON file; an empty path stands for JSON lines."""
     signs: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    """Keys that the first messages have together: those of one tuple are enough."""
+    """Sets of keys by which messages are recognized; all keys of one tuple are enough."""
 
     def __init__(self, room: str | None = None, path: str | None = None) -> None:
         self.room = room
@@ -64,19 +64,19 @@ class Posts(Reader):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """Messages with the keys of this platform; in a folder, a file with such messages."""
+        """Look for messages with the keys of this platform; in a folder, for a file with such messages."""
         if isinstance(source, Folder):
             return any(True for _ in cls.files(source))
         return cls.where(source) is not None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """Where the messages are."""
+        """Find the path of the messages."""
         return cls(path=None if isinstance(source, Folder) else cls.where(source))
 
     @classmethod
     def where(cls, source: Source) -> str | None:
-        """The path of the messages in a file, by the keys that they have."""
+        """The path of the messages in a file, found by their keys; None if there are none."""
         head = head_values(source)
         for path in cls.paths:
             for keys in cls.signs:
@@ -90,7 +90,7 @@ class Posts(Reader):
         return iter(())
 
     def values(self, source: Source | Folder) -> Iterator[tuple[int, str, Any]]:
-        """The values of the export as they stand there: number in its file, the file, the value."""
+        """Yield the values of the export in their original order: number in the file, file name, value."""
         for file in [source] if isinstance(source, Source) else self.files(source):
             for number, value in self.file_values(file, source):
                 yield number, file.name, value
@@ -108,18 +108,18 @@ class Posts(Reader):
 
     @abstractmethod
     def post(self, value: Any) -> Post | None:
-        """The post that a value is; None if it is something else that the export rightly has.
+        """Turn a value into a post; None if it is something else that belongs in the export.
 
         Raises:
-            ValueError: It is none; the text says why.
+            ValueError: The value is malformed; the text says why.
         """
 
     def names(self, source: Source | Folder) -> Iterator[tuple[str, str]]:
-        """Identifiers and names of people, if the export lists them apart."""
+        """Identifiers and names of people, if the export lists them separately."""
         return iter(())
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Posts in order, each with the names of those that it concerns."""
+        """Yield posts in order, each with the names of the people it concerns."""
         posts = self._posts(source)
         seen = Seen()
         for person, name in self.names(source):
@@ -147,7 +147,7 @@ class Posts(Reader):
         return " ".join(filter(None, (post.get("room") or self.room, time[:10])))
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """One message (or line of another kind) a post."""
+        """Yield a message (or line of another kind) for each post."""
         for number, post in records:
             try:
                 message = self._message(post, number)
@@ -180,7 +180,7 @@ class Posts(Reader):
 
 
 def load_line(line: bytes) -> Any:
-    """The JSON value of a line, or the line itself if it is none."""
+    """The JSON value of a line, or the line itself if it is not JSON."""
     try:
         return parse_json(line)
     except ValueError:
@@ -188,15 +188,15 @@ def load_line(line: bytes) -> Any:
 
 
 def iso(time: datetime) -> str:
-    """A time as posts have it."""
+    """A time in ISO 8601, as in posts."""
     return time.isoformat()
 
 
 def iso_text(value: Any, what: str) -> str:
-    """A time that is written in any of the ways that `towhom.readers.times` knows, as posts have it.
+    """Convert a time in any of the forms of `towhom.readers.times` to ISO 8601, as in posts.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a time.
     """
     time = parse_time(value) if isinstance(value, str) else None
     if time is None:
@@ -205,10 +205,10 @@ def iso_text(value: Any, what: str) -> str:
 
 
 def iso_milliseconds(value: Any, what: str) -> str:
-    """A time in milliseconds since 1970, as posts have it.
+    """Convert a time in milliseconds since 1970 to ISO 8601, as in posts.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a time.
     """
     number = identifier(value)
     if number is None or not number.lstrip("-").isdecimal() or len(number) > 16:
@@ -217,22 +217,22 @@ def iso_milliseconds(value: Any, what: str) -> str:
 
 
 def identifier(value: Any) -> str | None:
-    """An identifier: a text that is not empty, or a whole number."""
+    """An identifier as text: a text that is not empty, or a whole number; None for anything else."""
     if isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list; none, if it is no list."""
+    """The objects in a list; empty if the value is not a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def object_of(value: Any) -> dict[str, Any]:
-    """An object.
+    """Return the value if it is an object.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not an object.
     """
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
@@ -240,7 +240,7 @@ def object_of(value: Any) -> dict[str, Any]:
 
 
 def _link(post: Post, seen: Seen) -> None:
-    """Add the names of the people whom a post concerns: who writes, who is answered, who is mentioned."""
+    """Add the names of the people a post concerns: its speaker, who is answered, who is mentioned."""
     room, person = post.get("room"), post.get("person")
     speaker = post.get("speaker") or seen.names.get(person) or person
     post["speaker"] = speaker
@@ -255,9 +255,9 @@ def _link(post: Post, seen: Seen) -> None:
 
 
 def in_order(posts: Iterable[tuple[int, Post]]) -> Iterator[tuple[int, Post]]:
-    """Posts by room, as the rooms first appear, and in each by time; those without one stay where they are.
+    """Sort posts by room, in order of first appearance, and by time; a post without a time stays in place.
 
-    They wait on disk: in memory there are a few numbers of each.
+    Posts are stored on disk meanwhile: memory holds only a few numbers for each.
     """
     rooms: dict[str | None, int] = {}
     of_room, starts, times = array("q"), array("q", [0]), array("d")
@@ -281,13 +281,13 @@ def by_time(
     time_of: Callable[[Any], str | None],
     room_of: Callable[[Any], str | None] = lambda value: None,
 ) -> Iterator[Any]:
-    """Values room by room, and in each the oldest first."""
+    """Sort values room by room, the oldest first in each."""
     posts = ((0, Post(text="", time=time_of(each), room=room_of(each), value=each)) for each in values)
     return (post["value"] for _, post in in_order(posts))
 
 
 def _sorted(rooms: Sequence[int], times: Sequence[float]) -> list[int]:
-    """The places of posts in order; of those at the same time, too, where an export has the newest first."""
+    """Indices of posts in order; if the export has the newest first, ties in time are reversed as well."""
     order = list(range(len(times)))
     neighbours = [place for place in order[1:] if rooms[place] == rooms[place - 1]]
     back = sum(times[place] < times[place - 1] for place in neighbours)

@@ -1,7 +1,7 @@
-"""The corpus files of Ouchi and Tsuboi (2016), which the paper uses: `*.cand-2.gz`, `*.cand-10.*`.
+"""Corpus files of Ouchi and Tsuboi (2016), which the paper uses: `*.cand-2.gz`, `*.cand-10.*`.
 
-Tab-separated: time, sender, addressee or `-`, K candidates, label or `-`. A line with a label is a sample
-and what it says is its true candidate; any other line says its first candidate.
+Tab-separated: time, sender, addressee or `-`, K candidates, label or `-`. A line with a label is a sample,
+and its text is its true candidate; the text of any other line is its first candidate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LABEL = re.compile(r"-|\d{1,2}")
 
 
 class ReferenceLine(NamedTuple):
-    """A message and, if it is a sample, its candidates and which of them is true."""
+    """A message and, if it is a sample, its candidates and the index of the true one."""
 
     message: Message
     candidates: tuple[str, ...]
@@ -27,14 +27,14 @@ class ReferenceLine(NamedTuple):
 
 
 class Reference(Reader):
-    """The published files, candidates and labels included."""
+    """The published files, including candidates and labels."""
 
     name = "reference"
     title = "corpus files of Ouchi and Tsuboi (*.cand-2.gz, *.cand-10.*)"
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """Nearly all of the first lines have the fields."""
+        """Check that nearly all of the first lines have these fields."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         lines = [line.decode("utf-8", errors="replace") for line in source.head_lines]
@@ -43,22 +43,22 @@ class Reference(Reader):
         return good > 0 and good >= 0.9 * len(lines)
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines."""
+        """Yield lines."""
         return source.lines() if isinstance(source, Source) else iter(())
 
     def key(self, record: Record) -> str | None:
-        """The empty line that ends a document, or the line that names one."""
+        """A new key at an empty line, which ends a document, or at a line that names a document."""
         number, line = record
         if line.startswith(b"# "):
             return str(line[2:].decode("utf-8", errors="replace").strip())
         return f"line {number + 1}" if not line.strip() else None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """What was said, without the false candidates."""
+        """Yield messages, without the false candidates."""
         return (line.message for line in self.parse_samples(records, report, file))
 
     def parse_samples(self, records: Iterable[Record], report: Report, file: str) -> Iterator[ReferenceLine]:
-        """Messages with their candidates and labels."""
+        """Yield messages with their candidates and labels."""
         for number, raw in records:
             text = report.decode(raw)
             if not text.strip() or text.startswith("# "):
@@ -81,7 +81,7 @@ class Reference(Reader):
 
 
 def _fields(line: str) -> list[str] | str:
-    """The fields of a line, or what is wrong with it."""
+    """The fields of a line, or a description of its error."""
     fields = line.rstrip("\r\n").split("\t")
     if len(fields) < 6:
         return f"{len(fields)} fields; expected time, sender, addressee, two or more candidates, label"

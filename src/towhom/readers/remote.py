@@ -13,7 +13,7 @@ def remote_source(place: Place) -> Source:
     """A file at an address.
 
     Raises:
-        LogError: There is none, or it is a zip archive.
+        LogError: There is no such file, or it is a zip archive.
     """
     try:
         with buffered(place) as file:
@@ -27,7 +27,7 @@ def remote_source(place: Place) -> Source:
 
 
 def remote_folder(place: Place) -> Folder:
-    """All files below an address, sorted by name; hidden ones left out."""
+    """All files below an address, sorted by name, except hidden ones."""
     prefix = f"{place.name.rstrip('/')}/"
     name = prefix.rstrip("/").rpartition("/")[2]
     inner = [(file, file.name.removeprefix(prefix)) for file, _ in place.files(deep=True)]

@@ -1,4 +1,4 @@
-"""Rocket.Chat: a room that was exported as a file, answers of its API, or its messages from the database."""
+"""Rocket.Chat: a room exported as a file, responses of the API, or messages from the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RocketChat(Posts):
     signs = (("msg", "ts", "u"), ("msg", "ts", "username"), ("msg", "ts", "rid"))
 
     def post(self, value: Any) -> Post:
-        """A `t` says what is not a message; `tmid` is the message whose thread this is in."""
+        """Turn a value into a post; a `t` marks lines that are not messages, `tmid` the first of a thread."""
         value = object_of(value)
         text, reply = text_at(value, "msg"), identifier(value.get("tmid"))
         quoted = _QUOTE.match(text)
@@ -47,7 +47,7 @@ class RocketChat(Posts):
 
 
 def _time(value: Any) -> str:
-    """A time as the API writes it, or as the database does."""
+    """Convert a time as written by the API or the database to ISO 8601."""
     if isinstance(value, dict):
         value = value.get("$date")
     if isinstance(value, dict):

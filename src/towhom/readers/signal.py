@@ -1,4 +1,4 @@
-"""Signal: what signal-cli receives, what signal-export and sigtop write, and the JSON lines of a backup."""
+"""Signal: messages from signal-cli, signal-export and sigtop, and the JSON lines of a backup."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from towhom.readers.posts import Post, Posts, identifier, iso_milliseconds, iso_
 
 _OWNER = "Me"
 _MARK = "\ufffc"
-"""Stands in a text where somebody is mentioned."""
+"""The placeholder for a mention in a text."""
 
 
 class Signal(Posts):
-    """Conversations of an account; its owner is called as signal-export does it where nothing names them."""
+    """Conversations of an account; an owner without a name gets the same name as in signal-export."""
 
     name = "signal"
     title = "Signal (JSON of signal-cli, signal-export, Signal Desktop's messages, or a backup in JSON lines)"
@@ -31,7 +31,7 @@ class Signal(Posts):
     )
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Messages; those of a backup with the names of the people and chats that stand before them."""
+        """Yield messages; those of a backup with the names of people and chats, which come before them."""
         people: dict[str, str] = {}
         chats: dict[str, str] = {}
         for number, value in super().file_values(file, source):
@@ -47,7 +47,7 @@ class Signal(Posts):
                 yield number, value
 
     def post(self, value: Any) -> Post | None:
-        """By the keys that it has."""
+        """Turn a value into a post, depending on the keys it has."""
         value = object_of(value)
         value = part(value, "params") if isinstance(part(value, "params", "envelope"), dict) else value
         if isinstance(value.get("envelope"), dict):
@@ -69,11 +69,11 @@ class Signal(Posts):
 
 
 def _of_cli(envelope: dict[str, Any]) -> Post | None:
-    """What signal-cli received, or was sent from another device of the account."""
+    """A message that signal-cli received, or that was sent from another device of the account."""
     sent = part(envelope, "syncMessage", "sentMessage")
     data = envelope.get("dataMessage") or part(envelope, "editMessage", "dataMessage") or sent
     if not isinstance(data, dict):
-        return None  # receipts and people typing
+        return None  # receipts and typing notices
     text, mentions = _with_names(data.get("message"), data.get("mentions"))
     group = data.get("groupInfo") or data.get("groupV2")
     person = identifier(envelope.get("sourceUuid")) or identifier(envelope.get("source"))
@@ -92,7 +92,7 @@ def _of_cli(envelope: dict[str, Any]) -> Post | None:
 
 
 def _of_desktop(value: dict[str, Any]) -> Post:
-    """A row of the messages of Signal Desktop."""
+    """A row of Signal Desktop's table of messages."""
     kind, body = value.get("type"), value.get("body")
     text, mentions = _with_names(body, value.get("bodyRanges"))
     sent = kind == "outgoing"
@@ -128,7 +128,7 @@ def _of_backup(value: dict[str, Any]) -> Post:
 
 
 def _with_names(text: Any, ranges: Any) -> tuple[str, list[tuple[str, str | None, str]]]:
-    """A text with names in the places of its marks, and those whom it mentions."""
+    """A text with names in place of its placeholders, and the people it mentions."""
     if not isinstance(text, str):
         return "", []
     people = [
@@ -148,7 +148,7 @@ def _with_names(text: Any, ranges: Any) -> tuple[str, list[tuple[str, str | None
 
 
 def _recipient(value: Any) -> str:
-    """What a backup calls a person or a group."""
+    """The name of a person or a group in a backup."""
     contact, group = part(value, "contact"), part(value, "group", "snapshot", "title", "title")
     full = " ".join(
         filter(None, (name_in(contact, key) for key in ("profileGivenName", "profileFamilyName")))

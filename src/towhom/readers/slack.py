@@ -1,4 +1,4 @@
-"""Slack: a workspace's export, as a folder or the zip archive it comes in, or one of its day files."""
+"""Slack: a workspace export, as a folder or the zip archive it comes in, or one of its day files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MARKUP = re.compile(r"<([^<>]+)>")
 
 
 class Day(NamedTuple):
-    """A day file: where it lies, and what that says."""
+    """A day file, with the channel and the day taken from its path."""
 
     file: str
     channel: str | None
@@ -51,7 +51,7 @@ class Day(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> Day:
-        """Its folder has the name of the channel, and it that of the day."""
+        """The day of a file: its folder is named after the channel, and the file after the day."""
         path = PurePath(source.name)
         if not _DAY_FILE.fullmatch(path.name):
             return cls(source.name, None, None)
@@ -60,9 +60,9 @@ class Day(NamedTuple):
 
 
 class Slack(JsonExport):
-    """A folder a channel, a file a day, and the names of people and channels beside them.
+    """An export with a folder for each channel, a file for each day, and lists of people and channels.
 
-    Which people a message names is looked up while the export is read, so that no record needs all of them.
+    The people a message mentions are looked up during reading, so that no record needs the whole list.
     """
 
     name = "slack"
@@ -81,25 +81,25 @@ class Slack(JsonExport):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """The lists of people or channels and files of messages; for a file alone, messages with a `ts`."""
+        """Look for lists of people or channels with message files, or for messages with a `ts` in a file."""
         if isinstance(source, Folder):
             return _root(source) is not None and any(_message_files(source))
         return _path(source) is not None
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """Where the messages of a file alone are, and what it calls the channel."""
+        """Find the path of the messages and the channel's name in a single file."""
         if isinstance(source, Folder):
             return cls()
         return cls(name_in(head_values(source), "name", "channel_id"), _path(source) or "item")
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """What matters of each message, file by file; numbers start anew in each."""
+        """Yield the kept part of each message, file by file; numbers start over in each file."""
         seen = Seen(names=_names(source))
         for file in [source] if isinstance(source, Source) else _message_files(source):
             day = Day.of(file)
             path = self.path
-            if day.key is None:  # not a day, as Slack exports them: of a channel, in any order
+            if day.key is None:  # not a day file of Slack's own export: a whole channel, in any order
                 if isinstance(source, Folder):
                     path = _path(file) or path
                     file.forget_head()
@@ -113,7 +113,7 @@ class Slack(JsonExport):
                 yield number, self.slim(raw, seen)
 
     def link(self, value: Value, seen: Seen) -> None:
-        """The names of the people a message concerns: who writes, who is answered, who is mentioned."""
+        """Add the names of the people a message concerns: its speaker, who is answered, who is mentioned."""
         user = name_in(value, "user")
         profile, bot = value.pop("user_profile", None), value.pop("bot_profile", None)
         value["speaker"] = (
@@ -138,7 +138,7 @@ class Slack(JsonExport):
         value["names"] = {person: name for person in people if (name := seen.names.get(person)) is not None}
 
     def key(self, record: Record) -> str | None:
-        """Channel and day, as the export's folders and files are named."""
+        """Channel and day, as in the names of the export's folders and files."""
         day: Day = record[1]["day"]
         time = None if day.key else _moment(record[1])
         return " ".join(filter(None, (day.channel, time[:10]))) if time else day.key
@@ -149,7 +149,7 @@ class Slack(JsonExport):
         return day.file
 
     def message(self, value: Value, line: int) -> Message:
-        """A `subtype` says what is not a message; `thread_ts`, what it answers; its own starts a thread."""
+        """Lines with most `subtype`s are not messages; `thread_ts` is the message answered."""
         text, ts = text_at(value, "text"), text_at(value, "ts")
         found = _TIME.fullmatch(ts)
         if found is None:
@@ -177,7 +177,7 @@ class Slack(JsonExport):
 
 
 def _readable(text: str, names: dict[str, str]) -> tuple[str, list[Mention]]:
-    """A text as people see it, and whom it mentions."""
+    """A text as people see it, and the people it mentions."""
     pieces, mentions = [], []
     for number, piece in enumerate(_MARKUP.split(text)):
         if number % 2 == 0:
@@ -202,7 +202,7 @@ def _unescaped(text: str) -> str:
 
 
 def _root(folder: Folder) -> str | None:
-    """The folder in the export that holds the lists: the top, or the only one that was packed."""
+    """The folder of the export that holds the lists: the top folder, or one directly below it."""
     for file in folder.files:
         path = PurePosixPath(folder.inner(file))
         if path.name in (*_PEOPLE, *_ROOMS) and len(path.parts) <= 2:
@@ -211,7 +211,7 @@ def _root(folder: Folder) -> str | None:
 
 
 def _message_files(folder: Folder) -> Iterator[Source]:
-    """The files of days, in the folders of channels; or those of channels, beside the lists."""
+    """The day files in the folders of channels, or the channel files beside the lists."""
     root = _root(folder)
     for file in folder.files:
         path = PurePosixPath(folder.inner(file))
@@ -221,7 +221,7 @@ def _message_files(folder: Folder) -> Iterator[Source]:
 
 
 def _path(source: Source | Folder) -> str | None:
-    """Where the messages of a file are: in a list, or below `messages`."""
+    """The path of the messages in a file: in a list, or below `messages`; None if there are none."""
     head = head_values(source)
     for path in ("item", "messages.item"):
         if head.get(f"{path}.type") == "message" and isinstance(head.get(f"{path}.ts"), str):
@@ -230,7 +230,7 @@ def _path(source: Source | Folder) -> str | None:
 
 
 def _with_replies(values: Iterator[Any]) -> Iterator[Any]:
-    """Messages, each with the answers that some programs write inside it."""
+    """Yield messages, each followed by the answers that some programs write inside it."""
     for value in values:
         yield value
         for key in ("slackdump_thread_replies", "replies"):
@@ -243,7 +243,7 @@ def _with_replies(values: Iterator[Any]) -> Iterator[Any]:
 
 
 def _moment(value: Any) -> str | None:
-    """When a message was sent, in ISO 8601."""
+    """The time of a message in ISO 8601, or None."""
     found = _TIME.fullmatch(part(value, "ts") or "") if isinstance(part(value, "ts"), str) else None
     if found is None:
         return None
@@ -251,7 +251,7 @@ def _moment(value: Any) -> str | None:
 
 
 def _listed(file: Source) -> Iterator[Any]:
-    """People or channels: a list or, as slack-archive writes it, an object of them."""
+    """The entries of a file of people or channels: a list or, in slack-archive, an object."""
     as_list = file.head_text.lstrip()[:1] == b"["
     file.forget_head()
     if as_list:
@@ -260,10 +260,10 @@ def _listed(file: Source) -> Iterator[Any]:
 
 
 def _names(source: Source | Folder) -> Recent:
-    """People and channels: identifier -> name. A file alone has only the names that its messages tell."""
+    """People and channels: identifier -> name. For a single file, only its messages give names."""
     if isinstance(source, Source):
         return Recent()
-    names = Recent(size=sys.maxsize)  # all of them: this grows with the workspace, not with its messages
+    names = Recent(size=sys.maxsize)  # unlimited: it grows with the workspace, not with its messages
     root = _root(source)
     for file in source.files:
         path = PurePosixPath(source.inner(file))

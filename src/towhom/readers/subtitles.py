@@ -1,4 +1,4 @@
-"""Transcripts as subtitles: WebVTT and SubRip, where cues say who speaks."""
+"""Transcripts as subtitles: WebVTT and SubRip whose cues name the speakers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLOCK = r"(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,2}):(?P<s>\d{1,2})(?:[.,](?P<f>\d{1,7}
 _CUE = re.compile(rf"\s*{_CLOCK}(?:\s*-->\s*[\d:.,]+|,\d{{1,2}}:\d\d:\d\d\.\d{{3}}\s*$)")
 _BEGINS = re.compile(rb"-->|^\s*\d{1,2}:\d\d:\d\d\.\d{3},\d")
 _IDENTIFIED = re.compile(r'\s*\d{1,6} "(?P<name>[^"]{1,100})" \(-?\d{1,20}\)\s*')
-"""What Webex writes above a cue: its number, who speaks, and their number."""
+"""Webex's line above a cue: the cue's number, the speaker, and the speaker's number."""
 _VOICE = re.compile(r"<v(?:\.[\w.-]{1,100})?\s+(?P<name>[^<>]{1,200})>")
 _TAG = re.compile(r"</?[a-zA-Z0-9:][^<>]*+>|\{\\[^{}]*+\}")
 _NAME = r"[^\W\d_][^:<>\[\]()\n]{0,39}"
@@ -30,18 +30,18 @@ _MOST_WORDS = 5
 _FEWEST = 3
 _ALONE = re.compile(r"[^\W\d_][^:<>\[\]()\n?!,;]{0,39}")
 _PAUSE = 4.0
-"""Seconds after which a sentence that has not ended is another one."""
+"""Seconds of silence after which a new message begins even in the middle of a sentence."""
 
 
 class Subtitles(Reader):
-    """Cues. A sentence that goes on in the next cue of the same speaker is one message."""
+    """Cues. A sentence that continues in the next cue of the same speaker is one message."""
 
     name = "subtitles"
     title = "transcript with speakers (WebVTT, SubRip: .vtt, .srt)"
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """A line that says so, or a number and a time with an arrow; and cues that name their speakers."""
+        """Look for a WebVTT header, or a number and a time with an arrow; and for cues that name speakers."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         if source.head_lines[0].startswith(b"WEBVTT"):
@@ -56,21 +56,21 @@ class Subtitles(Reader):
 
     def __init__(self, *, named_above: bool = False) -> None:
         self.named_above = named_above
-        """Whether the first line of every cue is who speaks, with nothing around the name or in brackets."""
+        """Whether the first line of every cue is the speaker's name, alone or in parentheses."""
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """Where the names are."""
+        """Find out where the names are."""
         if isinstance(source, Folder):
             return cls()
         lines = [line.decode("utf-8", errors="replace") for line in source.head_lines]
         return cls(named_above=_are_named_above(lines))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines, with what a cue says in bounds.
+        """Yield lines, and limit the length of a cue.
 
         Raises:
-            LogError: A cue has megabytes.
+            LogError: A cue is megabytes long.
         """
         length = 0
         for number, line in source.lines() if isinstance(source, Source) else ():
@@ -80,15 +80,15 @@ class Subtitles(Reader):
             yield number, line
 
     def key(self, record: Record) -> str | None:
-        """A transcript is one document."""
+        """Always None: a transcript is one document."""
         return None
 
     def begins(self, record: Record) -> bool:
-        """Whether the line is the time of a cue."""
+        """Whether the line has the time of a cue."""
         return _BEGINS.search(record[1]) is not None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """A message from each cue, or from several that make one sentence."""
+        """Yield a message for each cue, or for several cues that form one sentence."""
         waiting: Message | None = None
         speaker = None
         for number, time, lines in _cues(records, report):
@@ -116,7 +116,7 @@ class Subtitles(Reader):
 
 
 def _cues(records: Iterable[Record], report: Report) -> Iterator[tuple[int, datetime | None, list[str]]]:
-    """The line of each cue, when it begins, and what it says."""
+    """Yield the line number, start time and lines of each cue."""
     begun: tuple[int, datetime | None, list[str]] | None = None
     above: list[str] = []
     for number, raw in records:
@@ -139,7 +139,7 @@ def _cues(records: Iterable[Record], report: Report) -> Iterator[tuple[int, date
 
 
 def _are_named_above(lines: Sequence[str]) -> bool:
-    """Whether cues begin with a line that is one of a few names, and nothing else names a speaker."""
+    """Whether every cue begins with a line that is one of a few names."""
     first = [
         lines[place + 1].strip()
         for place, line in enumerate(lines[:-2])
@@ -169,7 +169,7 @@ def _time(found: re.Match[str]) -> datetime | None:
 
 
 def _turns(lines: list[str]) -> Iterator[tuple[str | None, str]]:
-    """Who says what in a cue: a line that names somebody, or has a dash in front, begins a turn."""
+    """Yield speakers and texts in a cue: a line with a name or a dash in front begins a turn."""
     speaker: str | None = None
     said: list[str] = []
     for line in lines:
@@ -186,7 +186,7 @@ def _turns(lines: list[str]) -> Iterator[tuple[str | None, str]]:
 
 
 def _speaker(line: str) -> tuple[str, str] | None:
-    """Who a line says that speaks, and the rest of it."""
+    """The speaker named in a line and the rest of the line; None if it names nobody."""
     voice = _VOICE.search(line)
     if voice is not None:
         return html.unescape(voice["name"]).strip(), line[: voice.start()] + line[voice.end() :]
@@ -203,10 +203,10 @@ def _speaker(line: str) -> tuple[str, str] | None:
 
 
 def _goes_on(before: Message, after: Message) -> bool:
-    """Whether a message is the rest of the sentence before it."""
+    """Whether a message continues the sentence of the message before it."""
     if before.speaker != after.speaker or before.text.endswith(_ENDS) or len(before.text) > 2000:
         return False
     if before.time is None or after.time is None or after.line == before.line:
         return after.line == before.line
-    # A rough measure of when the first ended: people say about fifteen letters a second.
+    # A rough estimate of when the first ended: people say about fifteen letters a second.
     return (after.time - before.time).total_seconds() < _PAUSE + len(before.text) / 10

@@ -1,6 +1,6 @@
-"""Tables of messages: CSV, TSV, Parquet, and JSON with keys of its own; columns are found, or named.
+"""Tables of messages: CSV, TSV, Parquet, and JSON with any keys; columns are found, or named by the user.
 
-Columns are found by their names or, where these say nothing, by what stands in them.
+Columns are found by their names or, if the names are not telling, by their content.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from towhom.readers.posts import Post, Posts, identifier
 from towhom.readers.times import is_day_first, short_dates
 
 _ROOMS = ("channel name", "room name", "channel", "room", "title", "topic", "name", "display name", "id")
-"""What is said of a room around its messages, the surest first."""
+"""Keys around messages that have the name of their room, the most certain first."""
 _DELIMITERS = ("\t", ",", ";", "|")
 _DISCRIMINATOR = re.compile(r"(?<=[^\s#])#[0-9]{4}$")
-"""What Discord wrote behind a name, and nobody who calls somebody by it."""
+"""The number that Discord used to append to names, which people leave out when they mention somebody."""
 _MARKUP = re.compile(r"<(?:p|div|span|br)\b[^<>]*>", re.IGNORECASE)
-"""How texts begin that are HTML."""
+"""The beginning of texts that are HTML."""
 _WAYS = ("type", "direction", "message type", "status")
 _OUT = ("outgoing", "out", "sent")
-"""What tables say of messages by who exported them, where that is nobody's name."""
+"""Values that mark messages by the person who exported the table."""
 _SHOWN = 12
 _ROWS = 1000
-"""Of a file of Parquet that are in memory at once."""
+"""Rows of a Parquet file that are in memory at once."""
 
 
 class Table(Posts):
-    """A message a row. Which columns are what is found by their names, or said: `speaker=from,text=body`."""
+    """A table with a message in each row. Columns are recognized, or given as `speaker=from,text=body`."""
 
     name = "table"
     title = "table of messages (CSV, TSV, Parquet, JSON with keys of its own; --columns names the columns)"
@@ -72,7 +72,7 @@ class Table(Posts):
 
     @property
     def assumption(self) -> str | None:
-        """The columns, if their names did not tell them."""
+        """The columns, if they were found by their content."""
         if not self.by_values:
             return None
         columns = ",".join(f"{field}={column}" for field, column in self.columns.items())
@@ -80,7 +80,7 @@ class Table(Posts):
 
     @classmethod
     def explain(cls, source: Source) -> str | None:
-        """What a JSON file holds that is not plainly messages."""
+        """Describe the objects in a JSON file that are not plainly messages."""
         found = record_paths(source)
         if not found:
             return None
@@ -91,12 +91,12 @@ class Table(Posts):
 
     @property
     def options(self) -> str:
-        """The columns."""
+        """The columns as options: `speaker=from,text=body`."""
         return ",".join(f"{field}={column}" for field, column in self.columns.items())
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """A first row, or keys, that name a speaker and a text."""
+        """Look for columns or keys that are a speaker and a text."""
         if isinstance(source, Folder):
             return False
         if source.head.startswith(PARQUET):
@@ -105,7 +105,7 @@ class Table(Posts):
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """Where the rows are, and which columns they have."""
+        """Find the rows and their columns."""
         if isinstance(source, Folder):
             return cls()
         if source.head.startswith(PARQUET):
@@ -118,7 +118,7 @@ class Table(Posts):
 
     @classmethod
     def from_options(cls, source: Source | Folder, options: str) -> Self:
-        """`speaker=from,text=body`: names of columns, or their numbers from 1."""
+        """Set columns by name, or by number from 1: `speaker=from,text=body`."""
         if isinstance(source, Folder):
             return cls()
         given = _given(options, source)
@@ -128,10 +128,10 @@ class Table(Posts):
                 column for column in given.values() if column not in names and not _number(column, names)
             ]
             if names and not missing:
-                # A table whose columns are called by number has no names, unless others are found there.
+                # If all columns are given by number, the table has no row of names.
                 has_header = not all(_number(column, names) for column in given.values())
                 columns = {**(columns_named(names, weak=True) or {}), **given} if has_header else given
-                columns.pop("name", None)  # the speaker is who the user says
+                columns.pop("name", None)  # the user has named the speaker's column
                 return cls(
                     {field: column for field, column in columns.items() if column},
                     path=path,
@@ -142,7 +142,7 @@ class Table(Posts):
 
     @classmethod
     def _shapes(cls, source: Source) -> Iterator[tuple[str, str | None, list[str]]]:
-        """Where rows may be, what is between their cells, and the names of their columns."""
+        """Yield possible layouts: the path of the rows, the delimiter, and the names of the columns."""
         if source.head.startswith(PARQUET):
             yield "parquet", None, _parquetcolumns_named(source)
             return
@@ -162,14 +162,14 @@ class Table(Posts):
             columns = columns_of(samples, count)
             if columns is not None:
                 found.append((count, path, columns))
-        if found:  # of lists in lists, the one that has the most
+        if found:  # of nested lists, the one with the most objects
             _, path, columns = max(found, key=lambda each: each[0])
             return cls(columns, path=path)
         return cls._by_values(source)
 
     @classmethod
     def _by_values(cls, source: Source) -> Self | None:
-        """Columns whose names say nothing, by what stands in them."""
+        """Find columns by their content if their names are not telling."""
         day_first = _day_first(source)
         for delimiter in _DELIMITERS if induce(tuple(source.head_lines)) is None else ():
             rows = _head_rows(source, delimiter)
@@ -197,7 +197,7 @@ class Table(Posts):
         return None
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Rows, as the values of their columns."""
+        """Yield numbered rows, as mappings from column to value."""
         if self.path == "csv":
             return self._rows(file)
         if self.path == "parquet":
@@ -207,13 +207,13 @@ class Table(Posts):
         return super().file_values(file, source)
 
     def _nested(self, file: Source) -> Iterator[tuple[int, Any]]:
-        """Objects of lists in lists, or under any key, with the room that they are in."""
+        """Yield objects of nested lists, or under any key, with their room."""
         number = -1
         for around, value in items_below(file, self.path):
             number += 1
             needed = (self.columns["speaker"], self.columns["text"])
             if isinstance(value, dict) and all(_cell(value, column) is None for column in needed):
-                continue  # another list beside those of messages
+                continue  # from a list of something else
             room = _room_around(around)
             added = {_ROOM: room, KEY: around.get(KEY)} if isinstance(value, dict) else {}
             yield number, {**value, **{key: each for key, each in added.items() if each}} if added else value
@@ -240,14 +240,14 @@ class Table(Posts):
                 else:
                     continue
             if len(row) > len(header) and header[-1] == self.columns.get("text"):
-                # Whoever wrote the table did not quote what has the mark between cells in it.
+                # The table's writer did not quote a text that contains the delimiter.
                 last = len(header) - 1
                 row = [*row[:last], (self.delimiter or ",").join(row[last:])]
             if any(cell.strip() for cell in row):
                 yield start, dict(zip(header, row, strict=False))
 
     def post(self, value: Any) -> Post:
-        """The columns of a row."""
+        """Turn a row into a post."""
         if not isinstance(value, dict):
             raise ValueError(value if isinstance(value, str) else "not a row of a table")
         found = {field: _cell(value, column) for field, column in self.columns.items()}
@@ -275,7 +275,7 @@ class Table(Posts):
 
 
 _ROOM = "\0room"
-"""The key under which rows have the room that is told around them."""
+"""The key under which a row has the room found around it."""
 
 
 def _head_rows(source: Source, delimiter: str) -> list[list[str]]:
@@ -289,7 +289,7 @@ def _head_rows(source: Source, delimiter: str) -> list[list[str]]:
 
 
 def _room_around(around: dict[str, Any]) -> str | None:
-    """What is said of a room around its messages: the nearest name."""
+    """The room of messages from the values around them: the nearest name, or None."""
     best: tuple[int, int, str] | None = None
     for path, value in around.items():
         outer, _, key = path.rpartition(".")
@@ -300,12 +300,12 @@ def _room_around(around: dict[str, Any]) -> str | None:
 
 
 def _cell(row: dict[str, Any], column: str) -> Any:
-    """What is under a column, or under keys in keys: `user.name`."""
+    """The value of a column, which may be nested keys: `user.name`."""
     if column in row:
         return row[column]
     value: Any = row
     for place, key in enumerate(keys := column.split(".")):
-        if isinstance(value, list) and key == "item":  # a text in pieces
+        if isinstance(value, list) and key == "item":  # a text split into pieces
             rest = ".".join(keys[place + 1 :])
             pieces = (_cell(each, rest) if rest and isinstance(each, dict) else each for each in value)
             return "".join(piece for piece in pieces if isinstance(piece, str))
@@ -316,7 +316,7 @@ def _cell(row: dict[str, Any], column: str) -> Any:
 def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value.strip() or None
-    if isinstance(value, float) and value.is_integer():  # a column of numbers with gaps
+    if isinstance(value, float) and value.is_integer():  # an integer in a column of numbers with gaps
         return str(int(value))
     return identifier(value)
 
@@ -334,7 +334,7 @@ def _first_row(source: Source, delimiter: str) -> list[str]:
 
 
 def _number(column: str, names: Sequence[str]) -> bool:
-    """Whether a column is called by its number."""
+    """Whether a column is given by number."""
     return column.isdecimal() and len(column) < 6 and 1 <= int(column) <= len(names)
 
 
@@ -343,10 +343,10 @@ def _day_first(source: Source) -> bool:
 
 
 def _given(options: str, source: Source) -> dict[str, str]:
-    """What the user says of the columns.
+    """Parse the columns that the user gave.
 
     Raises:
-        LogError: It cannot be read, or leaves out what is needed.
+        LogError: They cannot be parsed, or the speaker or the text is missing.
     """
     given = {}
     for each in options.split(","):
@@ -380,16 +380,16 @@ def _parquetcolumns_named(source: Source) -> list[str]:
 
 @contextmanager
 def _parquet(source: Source) -> Iterator[Any]:
-    """A file of Parquet.
+    """Open a Parquet file.
 
     Raises:
-        LogError: It is damaged.
+        LogError: The file is damaged.
     """
     parquet = require("pyarrow.parquet", extra="export", purpose="reading Parquet")
     with source.open() as stream:
         try:
             yield parquet.ParquetFile(stream)
-        except (OSError, ValueError) as error:  # pyarrow's own errors are of these kinds
+        except (OSError, ValueError) as error:  # pyarrow's errors are subclasses of these
             raise source.damaged(error) from error
 
 

@@ -1,4 +1,4 @@
-"""Pages as a stream of tags and texts: HTML and XML of any size, however badly they are closed."""
+"""Read HTML and XML pages of any size, even if malformed, as a stream of tags and texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import chain
 from towhom.files import DAMAGED
 from towhom.readers.base import HEAD_BYTES, MAX_MESSAGE, Source, utf8_stream
 
-# Possessive, so that a tag that never ends costs no more than one that does.
+# Possessive, so that a tag that never ends takes no longer to match than one that does.
 _TAG = re.compile(
     r"<(?P<end>/?)(?P<name>[a-zA-Z][\w:.-]*+)"
     r"(?P<rest>(?:[^<>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])))*+)(?P<close>>)?"
@@ -52,10 +52,10 @@ class Tag:
     """A tag of a page.
 
     Args:
-        name: In small letters.
-        ends: Whether it is the end of an element.
-        alone: Whether its element has nothing in it, and no end.
-        rest: Its attributes, as they are written.
+        name: The tag's name in lower case.
+        ends: Whether it is an end tag.
+        alone: Whether its element is empty and has no end tag.
+        rest: Its attributes, as written in the page.
     """
 
     name: str
@@ -65,18 +65,18 @@ class Tag:
 
     @cached_property
     def attributes(self) -> dict[str, str]:
-        """Its attributes; the first of a name counts."""
+        """The tag's attributes; if a name is repeated, the first one counts."""
         found = reversed(_ATTRIBUTE.findall(self.rest))
         return {name.lower(): unescaped(one or two or bare) for name, one, two, bare in found}
 
     @property
     def breaks(self) -> bool:
-        """Whether a new line begins with it."""
+        """Whether a new line begins at this tag."""
         return self.name in _BREAKS
 
 
 def unescaped(text: str) -> str:
-    """A text of a page with characters in the places of their names and numbers.
+    """A text of a page with character references replaced by characters.
 
     >>> unescaped("caf&eacute; &amp; &#8217;")
     'café & ’'
@@ -87,16 +87,16 @@ def unescaped(text: str) -> str:
 
 
 def looks_like_page(head: bytes) -> bool:
-    """Whether a file begins as a page does."""
+    """Whether a file begins like an HTML or XML page."""
     start = head.lstrip()[:200].lower()
     return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml", b"<div", b"<meta"))
 
 
 def tags_and_texts(source: Source) -> Iterator[str | Tag]:
-    """What a page has, one after the other; scripts, styles and comments are left out.
+    """Yield the tags and texts of a page in order, without scripts, styles and comments.
 
     Raises:
-        LogError: A tag has megabytes, or the archive is damaged.
+        LogError: A tag is megabytes long, or the archive is damaged.
     """
     cut = _Cutter(source)
     with source.open() as stream:
@@ -111,7 +111,7 @@ def tags_and_texts(source: Source) -> Iterator[str | Tag]:
 
 
 def page_lines(source: Source) -> Iterator[str]:
-    """The lines that people see of a page, without those that are empty."""
+    """Yield the visible lines of a page, except empty ones."""
     line: list[str] = []
     length = 0
     for each in chain(tags_and_texts(source), (Tag("hr", False, True, ""),)):
@@ -127,16 +127,16 @@ def page_lines(source: Source) -> Iterator[str]:
 
 
 class _Cutter:
-    """What has been read of a page and is not cut yet."""
+    """Cuts a page into tags and texts, and holds the part read but not yet cut."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._left = ""
         self._until: str | None = None
-        """What ends a comment or a script that is being skipped."""
+        """The text that ends a comment or script being skipped; None if none is."""
 
     def take(self, piece: str, *, final: bool = False) -> Iterator[str | Tag]:
-        """The tags and texts of a piece, as far as they are complete."""
+        """Yield the tags and texts of the next piece, as far as they are complete."""
         text, place = self._left + piece, 0
         while place < len(text):
             if self._until is not None:
@@ -164,7 +164,7 @@ class _Cutter:
             raise self._source.too_long("tag", line=1)
 
     def _tag(self, text: str, place: int, *, final: bool) -> tuple[str | Tag | None, int]:
-        """The tag that begins at a place, or what is there instead; and where it ends, if that is known."""
+        """The tag that begins at a place, or the text there if it is not a tag; and its end, if known."""
         found = _TAG.match(text, place)
         if found is None:
             return ("<", place + 1) if final or len(text) - place > len("</") else (None, place)
@@ -172,7 +172,7 @@ class _Cutter:
         if not found["close"]:
             if not final and (end == len(text) or text[end] == "="):
                 return None, place
-            # Another tag begins before this one has ended, or the page does: it was none.
+            # Another tag begins or the page ends before this one is closed, so it is not a tag.
             end += end < len(text) and text[end] != "<"
             return unescaped(text[place:end]), end
         name, ends, rest = found["name"].lower(), bool(found["end"]), found["rest"]
@@ -183,7 +183,7 @@ class _Cutter:
         return Tag(name, ends, alone, rest), end
 
     def _skip(self, text: str, place: int) -> tuple[int, bool]:
-        """Where what is skipped ends, or may begin to end; and whether that has been found."""
+        """Where the skipped part ends, or where its end may begin; and whether the end was found."""
         until = self._until or ""
         end = text.find(until, place)
         if end < 0 and until.startswith("</"):

@@ -1,4 +1,4 @@
-"""Microsoft Teams and Skype: messages as Microsoft Graph gives them, and the export of a personal account."""
+"""Microsoft Teams and Skype: messages from Microsoft Graph, and exports of a personal account."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAID = {"text", "richtext", "richtext/html"}
 
 
 class Teams(Posts):
-    """A channel or chat as Graph lists it, answers inside or beside; or all conversations of an account."""
+    """A channel or chat from Graph, with answers inside or beside; or all conversations of an account."""
 
     name = "teams"
     title = "Microsoft Teams (JSON of Microsoft Graph) or Skype (messages.json of the export)"
@@ -34,12 +34,12 @@ class Teams(Posts):
 
     @classmethod
     def where(cls, source: Source) -> str | None:
-        """A list of messages, or conversations with such lists."""
+        """The path of a list of messages, or of such lists in conversations."""
         account = {"conversations", "conversations.item.MessageList"} <= head_values(source).keys()
         return _ACCOUNT if account else super().where(source)
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Messages with the name of their conversation; after each, the answers that stand inside it."""
+        """Yield messages with the name of their conversation, each followed by the answers inside it."""
         if self.path != _ACCOUNT:
             for number, value in super().file_values(file, source):
                 yield number, value
@@ -51,7 +51,7 @@ class Teams(Posts):
             yield number, {**value, "room": room} if isinstance(value, dict) else value
 
     def post(self, value: Any) -> Post:
-        """Graph and accounts call the same things by different names."""
+        """Turn a message into a post; Graph and accounts use different keys for the same things."""
         value = object_of(value)
         return _of_graph(value) if "createdDateTime" in value else _of_account(value)
 
@@ -117,13 +117,13 @@ def _of_account(value: dict[str, Any]) -> Post:
 
 
 def _answered(content: str) -> str | None:
-    """The message that a text quotes in order to answer it."""
+    """The id of the message that a text quotes in order to answer it, or None."""
     found = _ANSWERED.search(content)
     return found[1] if found else None
 
 
 def _referred(value: dict[str, Any]) -> str | None:
-    """The message that one of a chat answers: an attachment says so, in JSON of its own."""
+    """The id of the message answered in a chat, from the JSON of an attachment, or None."""
     for attachment in objects(value.get("attachments")):
         content = attachment.get("content")
         if attachment.get("contentType") == "messageReference" and isinstance(content, str):

@@ -1,4 +1,4 @@
-"""Telegram: what Telegram Desktop exports as JSON, one chat or a whole account."""
+"""Telegram: JSON exports of Telegram Desktop, of one chat or a whole account."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from towhom.readers.links import Mention, said
 _CHATS = ("chats.list.item", "left_chats.list.item")
 _DATES = ("date", "date_unixtime")
 _FARTHEST, _QUARTER = timedelta(hours=14), timedelta(minutes=15)
-"""Zones are at most so far from UTC, in steps of a quarter of an hour."""
+"""Greatest offset of a zone from UTC, and the step between offsets."""
 _ACCOUNT = {"personal_information", "contacts", "frequent_contacts", "chats", "left_chats"}
 
 
 class Telegram(JsonExport):
-    """`result.json`. Times are those of the computer that exported, with its zone where both are written."""
+    """`result.json`. Times are local to the exporting computer, with its zone if both times are written."""
 
     name = "telegram"
     title = "Telegram Desktop export (result.json, one chat or all)"
@@ -47,19 +47,19 @@ class Telegram(JsonExport):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """A chat with messages as Telegram writes them, or an account with what comes before its chats."""
+        """Look for a chat with Telegram's messages, or an account with the keys that precede its chats."""
         head = head_values(source)
         account = "about" in head and not _ACCOUNT.isdisjoint(head)
         return _one_chat(head) or account or "chats.list" in head or "left_chats.list" in head
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """Whether it is one chat, and its name."""
+        """Find out whether the export is one chat or an account, and the chat's name."""
         head = head_values(source)
         return cls(_chat_name(head), account=bool(head) and "messages" not in head)
 
     def values(self, source: Source) -> Iterator[Any]:
-        """The messages; those of an account with the name of their chat."""
+        """Yield the messages; those of an account with the name of their chat."""
         if self.account:
             return read_json(source, _messages_of_chats, _MESSAGES[0])
         return super().values(source)
@@ -75,7 +75,7 @@ class Telegram(JsonExport):
         return " ".join(filter(None, (part(record[1], "chat") or self.channel, time[:10])))
 
     def link(self, value: Value, seen: Seen) -> None:
-        """Names of people are with the messages they write; the identifiers of messages, with their chat."""
+        """Add names, which come with the messages people write; message ids are unique only within a chat."""
         person = _person(value.get("from_id"))
         value["speaker"] = name_in(value, "from") or person
         seen.names.put(person, name_in(value, "from"))
@@ -88,7 +88,7 @@ class Telegram(JsonExport):
         value["text"], value["mentions"] = _text(value.get("text"), seen)
 
     def message(self, value: Value, line: int) -> Message:
-        """`service` messages and those that the exporter could not save say nothing."""
+        """`service` messages and those that the exporter could not save become `SYSTEM` lines."""
         channel = part(value, "chat") or self.channel
         if value.get("type") != "message":
             if not isinstance(value.get("type"), str):
@@ -124,10 +124,10 @@ def _one_chat(head: dict[str, Any]) -> bool:
 
 
 def _time(value: Value) -> datetime:
-    """When a message was sent: the time on the exporter's clock, in the zone that the time in UTC betrays.
+    """The time of a message by the exporter's clock, in the zone that follows from the time in UTC.
 
     Raises:
-        ValueError: It is no time, or missing.
+        ValueError: The time is malformed or missing.
     """
     moment = _moment(value.get("date_unixtime"))
     if "date" not in value and moment is not None:
@@ -136,13 +136,13 @@ def _time(value: Value) -> datetime:
     if moment is None or time.tzinfo is not None:
         return time
     ahead = time.replace(tzinfo=UTC) - moment
-    if abs(ahead) > _FARTHEST or ahead % _QUARTER:  # no zone that there is
+    if abs(ahead) > _FARTHEST or ahead % _QUARTER:  # not the offset of any zone
         return time
     return time.replace(tzinfo=timezone(ahead))
 
 
 def _moment(value: Any) -> datetime | None:
-    """A time in seconds since 1970, which Telegram writes as a text."""
+    """A time in seconds since 1970, which Telegram writes as text; None if it is not one."""
     text = str(value) if isinstance(value, str | int) else ""
     if not (text.isascii() and text.isdecimal() and len(text) <= 12):
         return None
@@ -153,13 +153,13 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _chat_name(chat: Any) -> str | None:
-    """A chat's name; its type and number, if it has lost its name or never had one."""
+    """A chat's name, or its type and number if it has no name."""
     kind, number = part(chat, "type"), _id(part(chat, "id"))
     return name_in(chat, "name") or (f"{kind} {number}" if isinstance(kind, str) and number else None)
 
 
 def _messages_of_chats(stream: Any) -> Iterator[Any]:
-    """The messages of all chats of an account; each gets the name of its chat, which stands before them."""
+    """Yield the messages of all chats of an account, each with the name of its chat, which comes first."""
     chat: dict[str, Any] = {}
     builder = None
     for path, event, value in ijson.parse(stream, use_float=True):
@@ -191,13 +191,13 @@ def _id(value: Any) -> str | None:
 
 
 def _person(value: Any) -> str | None:
-    """A person's identifier, `user17`; older exports and mentions have the number alone."""
+    """A person's identifier, such as `user17`; older exports and mentions have only the number."""
     person = _id(value)
     return f"user{person}" if person is not None and person.isdecimal() else person
 
 
 def _text(value: Any, seen: Seen) -> tuple[str | None, list[tuple[str, str]]]:
-    """A text, and the people it mentions, each as shown and by name."""
+    """A text and its mentions, each as shown and with the person's name."""
     if isinstance(value, str):
         return value, []
     if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Patterns of lines, as people write them: `[{time}] <{speaker}> {text}`."""
+"""Patterns of lines as users write them: `[{time}] <{speaker}> {text}`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from towhom.readers.times import FORMS
 _FIELD = re.compile(r"\{(\w*)\}")
 _SPACES = re.compile(r"(\s+)")
 _FIELDS = ("time", "speaker", "text", "skip")
-# The length of a name is bounded, so that a line costs no more than its length.
+# The length of a name is bounded, so that matching takes time linear in the length of a line.
 _SPEAKER = r"(?P<speaker>[^\s:<>\[\]|](?:[^\n\t]{0,58}?[^\s])??)"
 _LONGEST = 1000
 _BEHIND = re.compile(
@@ -28,13 +28,13 @@ _PRIVATELY = re.compile(
     r"(.{1,40}?)\s{1,4}to\s{1,4}(?:.{1,60}\((?:privately|direct message)\)|everyone)", re.IGNORECASE
 )
 _MASK = re.compile(r"(?<=[^\s!])![^\s!@]{1,60}@[^\s@]{1,100}$")
-"""What IRC knows of somebody behind their nick."""
+"""The user and host that IRC clients append to a nick."""
 _ADDRESS = re.compile(r"([^\s@/]{1,60}@[\w.-]{1,60})/.{0,60}")
 _AROUND = {"'": "'", '"': '"', "“": "”", "‘": "’", "«": "»", "`": "`", "_": "_"}
 
 
 def speaker_name(text: str) -> str:
-    """A name without what stands around it and behind it: quotes, a number, a mark, a client's address.
+    """A name without quotes around it, or a number, label or client's address after it.
 
     >>> [speaker_name(text) for text in ("'Ada'", "Ada(12345678)", "ada#1234 (pinned)", "ada@x.org/Home")]
     ['Ada', 'Ada', 'ada', 'ada@x.org']
@@ -52,25 +52,25 @@ def speaker_name(text: str) -> str:
 
 
 def is_rule(line: str) -> bool:
-    """Whether a line only sets others apart."""
+    """Whether a line is only a separator of other lines."""
     return _RULE.fullmatch(line) is not None
 
 
 def without_files(text: str) -> str:
-    """A text without what exporters write behind it of its files and reactions."""
+    """A text without the files and reactions that exporters append to it."""
     found = _BESIDE.search(text)
     return text[: found.start()].rstrip() if found else text
 
 
 class Template:
-    """A pattern of lines.
+    """A compiled pattern of lines.
 
     Args:
         text: The pattern.
-        form: How its times are written: a name from `towhom.readers.times.FORMS`.
+        form: The form of its times: a name from `towhom.readers.times.FORMS`.
 
     Raises:
-        ValueError: It has no speaker or no text, or a field that is unknown.
+        ValueError: The pattern is invalid: it has no speaker or no text, for example, or an unknown field.
 
     >>> Template("[{time}] {speaker}: {text}", "clock").match("[10:00] Ada: hi")["speaker"]
     'Ada'
@@ -82,17 +82,17 @@ class Template:
         self._line, self._beginning = _compiled(text, form)
         header = text.replace("\\n", "\n").partition("{text}")[0]
         self.own_line = header.endswith("\n")
-        """Whether the text begins on a line of its own."""
+        """Whether the text begins on its own line."""
         self.two_lines = header.count("\n") == 2
-        """Whether what comes before the text takes two lines."""
+        """Whether there are two lines before the text."""
         self._speaker_first = text.find("{speaker}") < text.find("{time}")
 
     def match(self, line: str) -> re.Match[str] | None:
-        """A line of the pattern."""
+        """Match a line against the pattern."""
         return self._line.match(line)
 
     def joined(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-        """Lines with their numbers; where two of them come before a text, those are one."""
+        """Yield numbered lines; the two lines before a text, if the pattern has two, are joined into one."""
         if not self.two_lines:
             yield from lines
             return
@@ -105,7 +105,7 @@ class Template:
                 if said or not self._speaker_first:
                     yield held[0], both
                     speaker, said = held[1], False
-                else:  # what stands below a name and a time is a text; a time alone, that they go on
+                else:  # below a name and a time is a text; a time alone means that they go on
                     yield held
                     yield number, (speaker or held[1]) + b"\n" + line
                 held = None
@@ -121,7 +121,7 @@ class Template:
         return self.match(line.decode("utf-8", errors="replace")) is not None
 
     def begin(self, line: str) -> re.Match[str] | None:
-        """A line that has at least the time and what is around it: somebody came, a topic was set."""
+        """Match a line that has at least the time and the marks around it, such as a join or a topic."""
         return self._line.match(line) or (self._beginning.match(line) if self._beginning else None)
 
 
@@ -156,7 +156,7 @@ def _compiled(text: str, form: str | None) -> tuple[re.Pattern[str], re.Pattern[
         else:
             time_first = "speaker" not in pieces[:place] and "time" in pieces[:place]
             if beginning is None and time_first and form and not own_line:
-                # What opens a name is no part of it: where there is no name, it does not stand there.
+                # Without marks that open a name, since these are absent if there is no name.
                 beginning = regex + _literal(piece.rstrip(_OPENING), place, pieces)
             after_text = place == len(pieces) - 1
             regex += _literal(piece, place, pieces) if not after_text or piece else ""
@@ -165,7 +165,7 @@ def _compiled(text: str, form: str | None) -> tuple[re.Pattern[str], re.Pattern[
 
 
 def _literal(piece: str, place: int, pieces: list[str]) -> str:
-    """What stands between fields; one space is any number of them, and one before an empty text none."""
+    """A regular expression for the text between fields; one space in the pattern matches any number."""
     regex = ""
     for part in _SPACES.split(piece):
         if "\n" in part:

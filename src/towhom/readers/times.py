@@ -1,4 +1,4 @@
-"""Times as people and programs write them: ISO 8601, numbers in any order, names of months, seconds."""
+"""Parse times as people and programs write them: ISO 8601, numbers in any order, month names, seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ZONES = {
     **{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, "WET": 0},
     **{"BST": 1, "CET": 1, "CEST": 2, "WEST": 1, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9},
 }
-"""Names of zones, and hours before or behind UTC; those that mean several are left out."""
+"""Names of zones -> hours ahead of UTC; ambiguous names are left out."""
 _ZONE = (
     r"(?: ?(?P<zone>Z\b|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?\b|(?:UTC|GMT|"
     rf"{'|'.join(_ZONES)})\b)(?: ?\([^()]{{1,40}}\))?)?"
@@ -42,7 +42,7 @@ _WEEKDAYS = (
     "|pondělí|úterý|středa|čtvrtek|pátek|neděle|po|út|st|čt|pá|ne|(?:maanan|tiis|tors|perjan|lauan|sunnun)tai"
 )
 _WEEKDAY = rf"(?:(?i:{_WEEKDAYS})\.?,? )?"
-"""A name of a day. Any word would do, if people's names did not stand before days as well."""
+"""A weekday's name. A pattern for any word would also match people's names in front of a date."""
 _ANY_WEEKDAY = rf"(?:{_WORD}\.?,? )?"
 _BETWEEN = r"(?:,? {1,2}(?:at |um |à |klo |kl\. |@ )?| - )"
 _DAY_MONTH = (
@@ -87,12 +87,12 @@ FORMS = {
     "day and name of the month": _DAY_MONTH,
     "name of the month and day": _MONTH_DAY,
 }
-"""What a form of writing a time is called -> its regular expression. The longer come first."""
+"""Name of a form of writing a time -> its regular expression, longer forms first."""
 CLOCKS = ("clock", "half of the day and clock")
-"""The forms that have no day."""
+"""The forms without a day."""
 
 _PATTERNS = {name: re.compile(form.replace(_WEEKDAY, _ANY_WEEKDAY)) for name, form in FORMS.items()}
-"""For texts that are a time as a whole: days may have names in any language."""
+"""Patterns for texts that consist only of a time: weekdays may be in any language."""
 _SHORT = re.compile(
     rf"(?:\b(?P<weekday>(?i:mon|tue|wed|thu|fri|sat|sun))[a-z]{{0,6}}\.?,? )?(?<![0-9]){_YEAR_LAST}(?![0-9])"
     rf"(?:{_BETWEEN}{_CLOCK})?"
@@ -102,7 +102,7 @@ _SPACES = str.maketrans({"\u202f": " ", "\xa0": " ", "\u200e": None, "\u200f": N
 _LONGEST = 80
 _LONGEST_HEADING = 300
 _RULES = " \t-–—=*#_~>|"
-"""What stands around a day in a heading."""
+"""Characters around a day in a heading."""
 _BEGUN = re.compile(
     r"(?:(?:Conversation|Chat) with .{1,200}? at|Session Start(?: \([^()]{0,100}\))?:|Session Time:"
     r"|Day changed(?: to)?"
@@ -110,7 +110,7 @@ _BEGUN = re.compile(
     r"|Start logging at|BEGIN LOGGING AT|Date:) ",
     re.IGNORECASE,
 )
-"""What clients write before the day on which a log begins or goes on."""
+"""Texts that clients write before the day on which a log begins or continues."""
 _ENDED = re.compile(
     r"(?:Session Close\b|(?:IRC )?(?:Log(?: session)?|Logging) (?:closed|ended|stopped)\b"
     r"|(?:Stop|End|Ending) logging at |Transcribed by https?://"
@@ -118,7 +118,7 @@ _ENDED = re.compile(
     r"|.{1,60} (?:left|joined) this chatroom\.$)",
     re.IGNORECASE,
 )
-"""What they write where it ends, and where somebody comes or goes, without a time."""
+"""Texts that clients write when a log ends, or when somebody comes or goes, without a time."""
 _OR_WEEKDAY = rf"(?: ?\(?{_WORD_OR_SIGN}\.?\)?)?"
 _DAYS = [
     re.compile(pattern.replace(_WEEKDAY, _ANY_WEEKDAY))
@@ -132,9 +132,9 @@ _DAYS = [
     )
 ]
 _THAI, _PERSIAN = (2400, 2700), (1300, 1500)
-"""Years that no chat is of, unless another calendar counts them."""
+"""Ranges of years that can only be of the Thai and the Persian calendar."""
 _NO_YEAR = 4
-"""The year of days whose year is nowhere: a leap year, so that there is a 29 February."""
+"""The year assumed for dates without a year: a leap year, so that 29 February exists."""
 _MONTHS = (
     "jan|ene|gen|янв|janv|sty|led|oca|tam",
     "feb|fev|fév|фев|févr|lut|úno|şub|hel",
@@ -149,12 +149,12 @@ _MONTHS = (
     "nov|ноя|lis|kas|marras",
     "dec|dez|dic|déc|дек|gru|pro|ara|jou",
 )
-"""How the names of the twelve months begin, in the languages that exports are most often in."""
+"""Beginnings of the names of the twelve months, in the most common languages of exports."""
 _MONTH = [re.compile(f"(?:{names})") for names in _MONTHS]
 
 
 def parse_time(text: str, *, day_first: bool = True) -> datetime | None:
-    """The time that a text is, if it is one and has its day.
+    """Parse a text that is a time with a day; None if it is not.
 
     >>> parse_time("Friday, May 31, 2024 at 5:16:34 PM UTC")
     datetime.datetime(2024, 5, 31, 17, 16, 34, tzinfo=datetime.timezone.utc)
@@ -181,7 +181,7 @@ def parse_time(text: str, *, day_first: bool = True) -> datetime | None:
 def time_of(
     parts: Mapping[str, str | None], *, day_first: bool = True, year: int = _NO_YEAR
 ) -> datetime | None:
-    """The time that the groups of one of the `FORMS` say; None if there is no such time."""
+    """The time given by the matched groups of one of the `FORMS`; None if it does not exist."""
     if parts.get("epoch"):
         return _since_1970(str(parts["epoch"]))
     try:
@@ -195,7 +195,7 @@ def time_of(
 
 
 def day_of(line: str, *, day_first: bool = True) -> date | None:
-    """The day that a line says and nothing else: a heading, or what a client writes when one begins.
+    """The day of a line that has nothing else: a heading, or a client's line for a new day; else None.
 
     >>> day_of("--------------- Friday, May 31, 2024 ---------------")
     datetime.date(2024, 5, 31)
@@ -219,7 +219,7 @@ def day_of(line: str, *, day_first: bool = True) -> date | None:
 
 
 def is_end(line: str) -> bool:
-    """Whether a line is what a client writes where a log ends, or somebody comes or goes.
+    """Whether a line is one that a client writes when a log ends, or when somebody comes or goes.
 
     >>> is_end("# Stop logging at 2024-05-31 12:00:00 CEST"), is_end("stop it")
     (True, False)
@@ -228,7 +228,7 @@ def is_end(line: str) -> bool:
 
 
 def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
-    """How long after midnight; nothing where there is no clock, None where it is none, like 27:00."""
+    """Time since midnight; zero if there is no clock time, None if it is invalid, like 27:00."""
     if not parts.get("h"):
         return timedelta()
     hour, minute, second = (int(parts.get(name) or 0) for name in "hms")
@@ -244,10 +244,10 @@ def clock_of(parts: Mapping[str, str | None]) -> timedelta | None:
 
 
 def is_day_first(parts: Iterable[Mapping[str, str | None]]) -> bool:
-    """Whether the day comes before the month, by those dates that can be read in one way only.
+    """Whether the day comes before the month, judging by dates that can be read in only one way.
 
-    Where none tells, the name of a day beside one does; else dots and a clock of 24 hours are the habit of
-    those who put the day first.
+    If there are none, a weekday next to a date decides; otherwise, a twelve-hour clock means that the month
+    comes first.
     """
     parts = list(parts)
     dates = [each for each in parts if each.get("a")]
@@ -264,7 +264,7 @@ def is_day_first(parts: Iterable[Mapping[str, str | None]]) -> bool:
 
 
 def _weekday(parts: Mapping[str, str | None], day_first: bool) -> str | None:
-    """The name of the day of a date, in three small letters."""
+    """The weekday of a date, as three lower-case letters; None if there is no such date."""
     day = _day(parts, day_first, 1)
     with suppress(ValueError):
         return ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[date(*day).weekday()] if day else None
@@ -275,7 +275,7 @@ def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[i
     if parts.get("a"):
         first, second = int(parts["a"] or 0), int(parts["b"] or 0)
         year = _full_year(int(parts["c"] or 0)) if parts.get("c") else year
-        # A date that can be read in one way only is, whatever the others are like.
+        # An unambiguous date is read in the only possible order.
         month_last = second <= 12 if day_first else first > 12
         return common_date(year, second, first) if month_last else common_date(year, first, second)
     if parts.get("month"):
@@ -289,7 +289,7 @@ def _day(parts: Mapping[str, str | None], day_first: bool, year: int) -> tuple[i
 
 
 def common_date(year: int, month: int, day: int) -> tuple[int, int, int]:
-    """A date of the Thai or the Persian calendar, which phones write, in the common one; others as they are.
+    """Convert a date of the Thai or Persian calendar, as some phones write it; leave others unchanged.
 
     >>> common_date(2564, 1, 2), common_date(1399, 10, 13), common_date(2021, 1, 2)
     ((2021, 1, 2), (2021, 1, 2), (2021, 1, 2))
@@ -310,13 +310,13 @@ def _full_year(year: int) -> int:
 
 
 def month_number(name: str) -> int | None:
-    """Which month it is, by how its name begins, in a dozen languages."""
+    """Number of a month, by the beginning of its name in a dozen languages; None if unknown."""
     lower = name.lower()
     return next((number for number, pattern in enumerate(_MONTH, start=1) if pattern.match(lower)), None)
 
 
 def zone_of(text: str | None) -> tzinfo | None:
-    """The zone that a text like +02:00, GMT+2 or Z is."""
+    """The time zone of a text like +02:00, GMT+2 or Z; None for an empty text."""
     if not text:
         return None
     if text.strip() in _ZONES:
@@ -340,7 +340,7 @@ def _since_1970(text: str) -> datetime | None:
 
 
 def short_dates(lines: Iterable[str]) -> Iterator[Mapping[str, str | None]]:
-    """The dates in some lines whose order of day and month is to be found out."""
+    """Yield dates in some lines from which the order of day and month can be determined."""
     for line in lines:
         found = _SHORT.search(line)
         if found is not None:

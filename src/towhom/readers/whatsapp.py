@@ -1,4 +1,4 @@
-"""WhatsApp: the text file of "Export chat", from Android and iPhones, in the date formats they use."""
+"""WhatsApp: the text file of "Export chat" from Android and iPhone, in all their date formats."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _LINE = re.compile(
 _SAID = re.compile(r"(?P<name>[^:\n]+):(?: (?P<text>.*))?", re.DOTALL)
 _NICK = re.compile(r"<[^<>\s]{1,40}> |\[[^\[\]]{1,40}\] ")
 _STARTS = {bytes([byte]) for byte in b"[0123456789\xe2\xef\xd9\xdb\xe0"}
-"""The first bytes of lines that can have a date: those of dates, and of marks before them."""
+"""The first bytes of lines that can begin with a date: those of dates, and of marks before them."""
 _MARK = "\u200e"
 _AFTERNOON = ("p", "P", "오후", "午後", "下午", "م")
 _DIGITS = {start + digit: str(digit) for start in (0x660, 0x6F0, 0x966) for digit in range(10)}
-"""Digits of Arabic, Persian and Hindi phones."""
-# Marks of the direction of writing, and the spaces that some phones put before AM and PM.
+"""Arabic, Persian and Devanagari digits -> ASCII digits."""
+# Marks of writing direction, and the special spaces that some phones put before AM and PM.
 _CLEANED = {ord(mark): None for mark in "\u200e\u200f\u202a\u202b\u202c\ufeff"} | {0x202F: " ", 0xA0: " "}
 _ISOLATED = re.compile("@\u2068~? ?([^\u2068\u2069]+)\u2069")
 _ATTACHED = re.compile(r"<[^<>]+>|\S+\.\w{2,4} \([^()]+\)")
 _REACTIONS = re.compile(r"(?:^|\n)\(- [^()\n]{1,400} -\)\s*$")
-"""What signal-export writes below a message of who reacted."""
+"""The line of reactions that signal-export writes below a message."""
 _DELETED = {
     *("This message was deleted", "You deleted this message", "Diese Nachricht wurde gelöscht"),
     *("Du hast diese Nachricht gelöscht", "Se eliminó este mensaje", "Eliminaste este mensaje"),
@@ -44,7 +44,7 @@ _DELETED = {
     *("Hai eliminato questo messaggio", "Dit bericht is verwijderd", "U hebt dit bericht verwijderd"),
     *("Данное сообщение удалено", "Вы удалили данное сообщение", "Bu mesaj silindi", "Bu mesajı sildiniz"),
 }
-"""What stands where a message was, where phones put no mark before it."""
+"""Texts that replace deleted messages on phones that put no mark before them."""
 _WORD = re.compile(r"(?<!\w)@(\w+)")
 
 
@@ -60,11 +60,11 @@ class WhatsApp(Reader):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """The first line has a date as WhatsApp writes it, and so has every fourth; some have a name, too."""
+        """Check that the first line and a quarter of all have WhatsApp's dates, and one or more a name."""
         if isinstance(source, Folder) or not source.head_lines:
             return False
         found = [_match(line.decode("utf-8", errors="replace")) for line in source.head_lines]
-        # A name in brackets is not WhatsApp's, although the dates are.
+        # WhatsApp does not put names in brackets, although its dates look the same.
         matches = [match is not None and not _NICK.match(match["rest"]) for match in found]
         said_by = (_SAID.match(match["rest"]) for match in found if match)
         named = any(each and each["name"].strip().lower() not in LEVELS for each in said_by)
@@ -72,7 +72,7 @@ class WhatsApp(Reader):
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """Whether the day or the month comes first, and names of several words, for plain mentions."""
+        """Find out whether the day or the month comes first; collect names of several words for mentions."""
         if isinstance(source, Folder):
             return cls()
         found = [_match(line.decode("utf-8", errors="replace")) for line in source.head_lines]
@@ -88,10 +88,10 @@ class WhatsApp(Reader):
         return cls(day_first=day_first, names=tuple(name for name in names if name and not name.isalnum()))
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Lines.
+        """Yield lines.
 
         Raises:
-            LogError: Too many of them in a row have no date: that would be a message of megabytes.
+            LogError: Too many lines in a row have no date, which would make a message of megabytes.
         """
         length = 0
         for number, line in source.lines() if isinstance(source, Source) else ():
@@ -101,7 +101,7 @@ class WhatsApp(Reader):
             yield number, line
 
     def begins(self, record: Record) -> bool:
-        """Whether the line has a date."""
+        """Whether the line begins with a date."""
         line: bytes = record[1]
         return line[:1] in _STARTS and _match(line.decode("utf-8", errors="replace")) is not None
 
@@ -112,7 +112,7 @@ class WhatsApp(Reader):
         return str(time.date()) if time else None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """A message from each line with a date up to the next."""
+        """Yield a message for each line with a date, together with the lines up to the next date."""
         begun: tuple[int, datetime, list[str]] | None = None
         for number, raw in records:
             line = report.decode(raw)
@@ -135,14 +135,14 @@ class WhatsApp(Reader):
             yield self._message(begun, report)
 
     def _time(self, found: re.Match[str]) -> datetime | None:
-        """When a line was written; None if it is no date or time, like 31/31/20."""
+        """The time of a line; None if its date or time is invalid, like 31/31/20."""
         first, second, third = int(found["a"]), int(found["b"]), int(found["c"])
         if len(found["a"]) == 4:
             year, month, day = first, second, third
         else:
             year = third if third > 99 else 2000 + third
             month, day = (second, first) if self.day_first else (first, second)
-            if month > 12 >= day:  # a date that can be read in one way only is, whatever the others are like
+            if month > 12 >= day:  # an unambiguous date is read in the only possible order
                 month, day = day, month
         hour = int(found["h"])
         half = found["half"] or found["first"] or found["arabic"]
@@ -163,7 +163,7 @@ class WhatsApp(Reader):
         kind, speaker, text, mentions = Kind.SYSTEM, "", _clean(whole), list[Mention]()
         if found is not None and not found["name"].startswith(_MARK):
             speaker, text = _name(found["name"]), found["text"] or ""
-            # The mark in front says that WhatsApp wrote this: "image omitted", "this message was deleted".
+            # The mark in front shows that WhatsApp wrote this: "image omitted", "this message was deleted".
             by_phone = text.startswith(_MARK)
             text = _REACTIONS.sub("", _clean(_without_label(text)))
             if not by_phone and not _ATTACHED.fullmatch(text) and text.rstrip(".") not in _DELETED:
@@ -174,7 +174,7 @@ class WhatsApp(Reader):
         return message
 
     def _mentions(self, text: str) -> tuple[str, list[Mention]]:
-        """A text with plain mentions, and whom it mentions."""
+        """A text with its mentions as plain `@name`, and the people it mentions."""
         if "@" not in text:
             return text, []
         names = _ISOLATED.findall(text)
@@ -182,26 +182,26 @@ class WhatsApp(Reader):
             text = _ISOLATED.sub(r"@\1", text)
         else:
             names = [name for name in self.names if f"@{name}" in text]
-            # A word after an @ is a name, unless it begins a longer one.
+            # A word after an @ is a name, unless a longer known name begins with it.
             starts = {name.split()[0] for name in names}
             names += [word for word in _WORD.findall(text) if word not in starts]
         return text, [Mention(f"@{name}", name) for name in names]
 
 
 def _match(line: str) -> re.Match[str] | None:
-    """A line that begins a message. The marks in its text stay, as they tell who wrote it."""
+    """Match a line that begins a message. Marks in its text stay, since they show who wrote it."""
     start = line.lstrip("\u200e\u200f\ufeff")
     if start and (ord(start[0]) in _DIGITS or ord(start[1:2] or " ") in _DIGITS):
         start = start[:40].translate(_DIGITS).replace("\u200f", "") + start[40:]
     if not start or start[0] not in "[0123456789":
         return None
-    # In front of the text there are at most two of the spaces, and no mark means anything.
+    # In front of the text there are at most two special spaces, and marks have no meaning.
     stamp = start[:40].replace("\u202f", " ").replace("\xa0", " ").replace("،", ",")
     return _LINE.fullmatch(stamp + start[40:])
 
 
 def _without_label(text: str) -> str:
-    """A text without the "<This message was edited>" that WhatsApp puts behind it."""
+    """A text without the "<This message was edited>" that WhatsApp appends."""
     before, mark, label = text.rpartition(f"{_MARK}<")
     return before.rstrip() if mark and label.find(">") == len(label) - 1 >= 0 > label.find("<") else text
 
@@ -211,5 +211,5 @@ def _clean(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name; those of people who are not in the address book have a tilde in front."""
+    """A name without the tilde in front, which marks people who are not in the address book."""
     return _clean(text).removeprefix("~").strip()

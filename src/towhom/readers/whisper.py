@@ -1,4 +1,4 @@
-"""Transcripts with speakers in JSON, as whisperX and its kin write them: segments, each with its speaker."""
+"""JSON transcripts of whisperX and similar programs: segments, each with its speaker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNKNOWN = "UNKNOWN"
 
 
 class Whisper(Posts):
-    """Segments of a recording. Those whose speaker is not known are said by somebody unknown."""
+    """Segments of a recording. Segments without a speaker get one name for all unknown speakers."""
 
     name = "whisper"
     title = "transcript with speakers (JSON of whisperX: segments with start, text and speaker)"
@@ -23,7 +23,7 @@ class Whisper(Posts):
     signs = (("start", "end", "text", "speaker"),)
 
     def post(self, value: Any) -> Post:
-        """Times are seconds since the recording began."""
+        """Turn a segment into a post; times are seconds since the start of the recording."""
         value = object_of(value)
         start = value.get("start")
         if not isinstance(start, int | float) or not 0 <= start < 1e9:

@@ -1,4 +1,4 @@
-"""XMPP: rooms as prosody keeps them (tables of Lua, or stanzas in them), and stanzas of an archive in XML."""
+"""XMPP: rooms as stored by prosody (Lua tables, or stanzas in them), and XML stanzas of an archive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LUA = (b"item(", b"return {", b"return{")
 
 
 class Xmpp(Reader):
-    """A room. Nicks are what stands after the room's address; replies and corrections are taken as marked."""
+    """A room. The nick is the part after the room's address; replies and corrections are used as marked."""
 
     name = "xmpp"
     title = "XMPP room (prosody's archive .list and .dat files, or messages in XML)"
@@ -42,7 +42,7 @@ class Xmpp(Reader):
 
     @classmethod
     def sniff(cls, source: Source | Folder) -> bool:
-        """Messages of a room: stanzas in XML, or tables of Lua that stand for them."""
+        """Look for messages of a room: XML stanzas, or Lua tables that represent them."""
         if isinstance(source, Folder):
             return False
         head = source.head_text
@@ -52,7 +52,7 @@ class Xmpp(Reader):
 
     @classmethod
     def configure(cls, source: Source | Folder) -> Self:
-        """The day, which old logs have in the name of the file alone."""
+        """Read the day from the file name, the only place where old logs have it."""
         found = _DAY_FILE.fullmatch(PurePosixPath(source.name).name)
         if found is None:
             return cls()
@@ -63,10 +63,10 @@ class Xmpp(Reader):
             return cls()
 
     def records(self, source: Source | Folder, report: Report) -> Iterator[Record]:
-        """Stanzas, as texts of Lua or XML.
+        """Yield stanzas as Lua or XML text.
 
         Raises:
-            LogError: One has megabytes.
+            LogError: A stanza is megabytes long.
         """
         if isinstance(source, Folder):
             return
@@ -86,13 +86,13 @@ class Xmpp(Reader):
             yield start, b"\n".join(pieces)
 
     def key(self, record: Record) -> str | None:
-        """The day."""
+        """The day of the stanza, if it has a time."""
         stanza = next(_stanzas(record[1].decode("utf-8", errors="replace"), self.day), None)
         time = stanza.get("time") if stanza else None
         return str(time.date()) if isinstance(time, datetime) else None
 
     def parse(self, records: Iterable[Record], report: Report, file: str) -> Iterator[Message]:
-        """A message from each stanza with a body."""
+        """Yield a message or other line for each stanza."""
         authors = Recent()
         for number, raw in records:
             text = report.decode(raw)
@@ -106,7 +106,7 @@ class Xmpp(Reader):
 
 
 def _ends(line: bytes, *, in_table: bool) -> bool:
-    """Whether a stanza ends with the line."""
+    """Whether a stanza ends at this line."""
     bare = line.rstrip()
     if in_table:
         return bare.endswith((b"});", b"})"))
@@ -146,12 +146,12 @@ def _stanzas(text: str, day: date | None) -> Iterator[dict[str, Any]]:
 
 
 def _of_table(text: str) -> dict[str, Any] | None:
-    """A stanza that prosody has written as a table."""
+    """A stanza that prosody wrote as a table; None if it is not one."""
     try:
         table = _table(text)
     except ValueError:
         return None
-    if isinstance(table.get("stanza"), dict):  # with what the archive says around it
+    if isinstance(table.get("stanza"), dict):  # wrapped with the archive's own fields
         table = {**table["stanza"], **{key: table[key] for key in ("when", "key") if key in table}}
     attributes = table.get("attr")
     if not isinstance(attributes, dict):
@@ -170,7 +170,7 @@ def _of_table(text: str) -> dict[str, Any] | None:
 
 
 def _child(stanza: dict[str, Any], name: str, attributes: Any, text: str | None) -> None:
-    """Take over what a child of a stanza says."""
+    """Add the content of a stanza's child to the stanza."""
     attributes = attributes if isinstance(attributes, dict) else {}
     if name in ("body", "subject"):
         stanza.setdefault(name, text or "")
@@ -181,7 +181,7 @@ def _child(stanza: dict[str, Any], name: str, attributes: Any, text: str | None)
 
 
 def _of_xml(text: str, day: date | None) -> Iterator[dict[str, Any]]:
-    """The stanzas of a piece of XML, each up to the next one."""
+    """Yield the stanzas in a piece of XML, each reaching up to the next one."""
     starts = list(_STANZA.finditer(text))
     before = 0
     for number, found in enumerate(starts):
@@ -214,7 +214,7 @@ def _on(day: date | None, clock: str) -> datetime | None:
 
 
 def _utc(stamp: str) -> datetime | None:
-    """A time as XMPP writes it; the older way has no dashes."""
+    """Parse a time as written by XMPP; the older form has no dashes."""
     if re.fullmatch(r"\d{8}T[\d:]{8}", stamp):
         stamp = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:]}+00:00"
     return parse_time(stamp)
@@ -225,7 +225,7 @@ def _string(value: Any) -> str | None:
 
 
 def _table(text: str) -> dict[Any, Any]:
-    """A table of Lua: its fields by their names, and what has none by its number."""
+    """Parse a Lua table into a mapping: fields by name, or by number if they have no name."""
     stack: list[dict[Any, Any]] = []
     counts: list[int] = []
     keys: list[Any] = []
@@ -279,7 +279,7 @@ def _tokens(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _unescaped(text: str) -> str:
-    """A string of Lua without its escapes; bytes that are written as numbers are UTF-8."""
+    """A Lua string with its escapes resolved; bytes written as numbers are UTF-8."""
     if "\\" not in text:
         return text
 

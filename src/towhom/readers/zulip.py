@@ -1,4 +1,4 @@
-"""Zulip: the export of an organization, messages of its API, and the files of public archives."""
+"""Zulip: exports of an organization, messages of the API, and files of public archives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EVERYBODY = {"all", "everyone", "channel", "stream", "topic"}
 
 
 class Zulip(Posts):
-    """A topic of a stream is a room: that is where people on Zulip talk."""
+    """Messages of streams. Each topic of a stream is a room, since that is where people on Zulip talk."""
 
     name = "zulip"
     title = "Zulip (export of an organization, JSON of its API, or of a public archive)"
@@ -42,7 +42,7 @@ class Zulip(Posts):
 
     @classmethod
     def files(cls, folder: Folder) -> Iterator[Source]:
-        """The numbered files of messages beside `realm.json`, or the topics beside `stream_index.json`."""
+        """Yield the numbered message files beside `realm.json`, or the topics beside `stream_index.json`."""
         inner = {PurePosixPath(folder.inner(file)).name for file in folder.files}
         for file in folder.files if {"realm.json", "stream_index.json"} & inner else ():
             name = PurePosixPath(file.name).name
@@ -52,7 +52,7 @@ class Zulip(Posts):
                 file.forget_head()
 
     def file_values(self, file: Source, source: Source | Folder) -> Iterator[tuple[int, Any]]:
-        """Messages; those of an archive with the stream and topic that folder and file are named after."""
+        """Yield messages; those of an archive get stream and topic from the names of folder and file."""
         path = PurePosixPath(file.name)
         archived = isinstance(source, Folder) and not path.name.startswith("messages-")
         for number, value in super().file_values(file, source):
@@ -63,14 +63,14 @@ class Zulip(Posts):
             yield number, value
 
     def names(self, source: Source | Folder) -> Iterator[tuple[str, str]]:
-        """People of an organization."""
+        """Identifiers and names of the people of an organization."""
         for value in _listed(source, "zerver_userprofile.item"):
             person, name = identifier(part(value, "id")), name_in(value, "full_name", "email")
             if person and name:
                 yield person, name
 
     def values(self, source: Source | Folder) -> Iterator[tuple[int, str, Any]]:
-        """Messages, after what the export says of streams."""
+        """Yield messages, with the streams that the export lists."""
         streams = {
             identifier(part(value, "id")): name_in(value, "name")
             for value in _listed(source, "zerver_stream.item")
@@ -94,7 +94,7 @@ class Zulip(Posts):
         return f"{recipient} > {topic}" if recipient and topic else recipient
 
     def post(self, value: Any) -> Post:
-        """The text is Markdown in exports, HTML in archives."""
+        """Turn a message into a post; the text is Markdown in exports and HTML in archives."""
         value = object_of(value)
         content, sent = value.get("content"), value.get("timestamp", value.get("date_sent"))
         if not isinstance(content, str):
@@ -130,7 +130,7 @@ _Text = tuple[str, list[tuple[str, str | None, str | None]], str | None]
 
 
 def _of_markdown(content: str) -> _Text:
-    """The text without what it quotes, those whom it mentions aloud, and the message that it answers."""
+    """The text without quotations, the people it mentions (not silently), and the message it answers."""
     answered = None
     quoted = _SAID.match(content)
     if quoted is not None:

@@ -1,6 +1,6 @@
-"""What a team wants to know of its chat: who helps whom, what stayed open, how long people wait.
+"""Reports about a team's chat: who helps whom, which questions stayed open, how long people wait.
 
-`columns` gathers what is needed of every message, `measures` computes the numbers, `pseudonyms` hides names;
+`columns` collects the message data, `measures` computes the numbers, `pseudonyms` hides names;
 `page` and `tables` show the result, which is plain data: a `Report`.
 """
 

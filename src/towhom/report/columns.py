@@ -1,4 +1,4 @@
-"""What a report needs of every message, as columns: numbers and short texts, not objects."""
+"""The message data a report needs, stored as columns: numbers and short texts, not objects."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from towhom.threads.questions import by_program
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
 _TEXT = 400
-"""Characters of a message that a report keeps."""
+"""Most characters of a message that a report keeps."""
 _EPOCH = datetime(1970, 1, 1)
 
 
 class Entry(Protocol):
-    """A line of a log and what a model says of it, as far as a report needs it: as `Answered` has it."""
+    """A line of a log with a model's answer, as far as a report needs it; `Answered` is one."""
 
     @property
     def located(self) -> Located:
-        """The line."""
+        """The line with its id, room and file."""
 
     @property
     def name(self) -> str:
-        """What people call the speaker."""
+        """The speaker's display name."""
 
     @property
     def text(self) -> str:
-        """What is said, without a name in front."""
+        """The text of the message, without a name in front."""
 
     @property
     def replies_to(self) -> str:
-        """The id of what it answers; its own if it starts a conversation."""
+        """The id of the message that it answers; its own if it starts a conversation."""
 
     @property
     def thread(self) -> str:
@@ -48,14 +48,14 @@ class Entry(Protocol):
 
 
 class Columns:
-    """The messages of some rooms; messages, people and rooms are numbers, in the order in which they came."""
+    """The messages of some rooms; messages, people and rooms are numbered in order of appearance."""
 
     def __init__(self) -> None:
         self.rooms: list[str] = []
         self.people: list[str] = []
-        """What each is called."""
+        """Display name of each person."""
         self.also: dict[str, int | None] = {}
-        """What else people are called, and who that is; nothing for those who are named and say nothing."""
+        """Every name seen -> the person's number; None for people who are only named and never speak."""
         self.ids: list[str] = []
         self.texts: list[str] = []
         self.files: list[str] = []
@@ -63,27 +63,27 @@ class Columns:
         self._link, self._thread, self._file, self._line = array("i"), array("i"), array("i"), array("i")
         self._asks, self._bot, self._shown = array("b"), array("b"), array("b")
         self.time: Numbers
-        """Seconds since 1970 by the clock of the log, or of the zone that was asked for; NaN if unknown."""
+        """Seconds since 1970 by the clock of the log, or of the zone requested; NaN if unknown."""
         self.room: Numbers
         self.speaker: Numbers
         self.link: Numbers
-        """The message that it answers; itself if it starts a conversation."""
+        """Number of the message that it answers; its own if it starts a conversation."""
         self.thread: Numbers
-        """The message that started its conversation."""
+        """Number of the message that started its conversation."""
         self.file: Numbers
         self.line: Numbers
         self.asks: Numbers
-        """Whether it asks something."""
+        """Whether the message asks something."""
         self.bot: Numbers
-        """Whether a program says it."""
+        """Whether a program wrote the message."""
         self.shown: Numbers
-        """Whether it is among what the report is about."""
+        """Whether the report covers the message."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def finish(self) -> None:
-        """All messages are there."""
+        """Turn the columns into NumPy arrays once all messages have been added."""
         for name in (
             "time", "room", "speaker", "link", "thread", "file", "line", "asks", "bot", "shown",
         ):  # fmt: skip
@@ -94,12 +94,12 @@ class Columns:
 
 
 def gather(answers: Iterable[Entry], *, shown: Filter | None = None, zone: tzinfo | None = None) -> Columns:
-    """The columns of messages, as a model answers them.
+    """Collect the columns of messages from a model's answers.
 
     Args:
-        answers: What a model says of every line.
-        shown: What the report is about; what is not shown counts as an answer all the same.
-        zone: Times that have a zone are shown in this one.
+        answers: A model's answer for every line.
+        shown: Selects the messages that the report covers; others still count as answers.
+        zone: Zone in which times that have a zone are shown.
     """
     gathering = Gathering(shown=shown, zone=zone)
     for answered in answers:
@@ -108,7 +108,7 @@ def gather(answers: Iterable[Entry], *, shown: Filter | None = None, zone: tzinf
 
 
 class Gathering:
-    """`gather`, for who does something else between one message and the next."""
+    """Collects columns like `gather`, for callers that do other work between messages."""
 
     def __init__(self, *, shown: Filter | None = None, zone: tzinfo | None = None) -> None:
         self._shown, self._zone = shown, zone
@@ -116,7 +116,7 @@ class Gathering:
         self._numbers = _Numbers(self._columns)
 
     def add(self, answered: Entry) -> None:
-        """The next line."""
+        """Add the next line."""
         message = answered.located.message
         if message.kind is Kind.RENAME:
             self._numbers.rename(message)
@@ -127,13 +127,13 @@ class Gathering:
             self._numbers.add(answered, _seconds(message.time, self._zone), keeps)
 
     def finished(self) -> Columns:
-        """The columns; nothing can be added any more."""
+        """Return the columns; nothing can be added afterwards."""
         self._columns.finish()
         return self._columns
 
 
 class _Numbers:
-    """Gives messages, people, rooms and files their numbers."""
+    """Numbers messages, people, rooms and files."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -143,7 +143,7 @@ class _Numbers:
         self._files: dict[str, int] = {}
 
     def add(self, answered: Entry, time: float, shown: bool) -> None:
-        """A message."""
+        """Add a message."""
         to, located, message = self._columns, answered.located, answered.located.message
         number = len(to.ids)
         self._ids[located.id] = number
@@ -165,7 +165,7 @@ class _Numbers:
         to._shown.append(shown)
 
     def rename(self, message: Message) -> None:
-        """Somebody is called differently from now on, and stays who they are."""
+        """Record a new name for a person, who keeps their number."""
         person = self._people.get(message.speaker)
         if person is not None and message.text not in self._people:
             self._people[message.text] = person
@@ -173,7 +173,7 @@ class _Numbers:
             self._columns.also.setdefault(name, self._people.get(name))
 
     def change(self, message: Message, id: str | None) -> None:
-        """A message says something else, or nothing any more."""
+        """Record that a message was edited or deleted."""
         number = self._ids.get(id) if id is not None else None
         if number is not None:
             self._columns.texts[number] = message.text[:_TEXT]
@@ -196,7 +196,7 @@ def _number(name: str, numbers: dict[str, int], names: list[str]) -> int:
 
 
 def _seconds(time: datetime | None, zone: tzinfo | None) -> float:
-    """By the clock that people see."""
+    """Seconds since 1970 of a time, by the clock that people see; NaN if unknown."""
     if time is None or time.year == 1:
         return float("nan")
     if time.tzinfo is not None:
@@ -205,5 +205,5 @@ def _seconds(time: datetime | None, zone: tzinfo | None) -> float:
 
 
 def clock(seconds: float) -> datetime | None:
-    """The time that a column has."""
+    """The time of a value of the time column; None if unknown."""
     return None if np.isnan(seconds) else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)

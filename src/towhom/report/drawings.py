@@ -1,4 +1,4 @@
-"""The drawings of a report, as SVG: computed here, with no script and no request."""
+"""The drawings of a report as SVG, computed without scripts or network requests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from towhom.visible import visible
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WIDEST = 48
-"""The width of a bar and what is around it, where there are few."""
+"""Greatest width of a bar and its margins, when there are few bars."""
 _COLOURS = 10
-"""As many as the style sheet has."""
+"""Number of colours in the style sheet."""
 
 
 def shown(text: str) -> str:
-    """A text of others, safe in HTML and in attributes."""
+    """Text from a log, escaped for HTML and attributes."""
     return escape(visible(text))
 
 
@@ -30,7 +30,7 @@ def _name(text: str, most: int = 18) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """How long, in two words at most.
+    """A duration in at most two units.
 
     >>> [duration(each) for each in (40, 901, 3600, 40168, 300000)]
     ['40 s', '15 min', '1 h', '11 h 9 min', '3 d 11 h']
@@ -50,7 +50,7 @@ def duration(seconds: float | None) -> str:
 
 
 def span_name(start: date, unit: str) -> str:
-    """What a day, week, month or year is called."""
+    """The label of a day, week, month or year."""
     if unit == "year":
         return str(start.year)
     if unit == "month":
@@ -65,7 +65,7 @@ def span_name(start: date, unit: str) -> str:
 
 
 def over_time(part: Part) -> str:
-    """Messages, people and conversations, one below the other."""
+    """Charts of messages, people and conversations over time, one below the other."""
     rows: list[tuple[str, str, str, Callable[[Span], int]]] = [
         ("Messages", "a", "", lambda span: span.messages),
         ("People who speak", "b", "&once=1", lambda span: span.people),
@@ -115,7 +115,7 @@ def _levels(most: int, top: float, high: float, left: float, width: float) -> li
 
 
 def _round_level(most: int) -> int:
-    """A round number not above another, and more than half of it if there is one."""
+    """The largest of 1, 2 or 5 times a power of ten that is not above a number."""
     unit: int = 10 ** int(log10(max(most, 1)))
     return max(factor for factor in (unit, 2 * unit, 5 * unit) if factor <= most)
 
@@ -130,7 +130,7 @@ class _Arc(NamedTuple):
 
 
 def answers_round(pairs: Sequence[Pair], people: Sequence[str], most: int) -> str:
-    """Those who answer most on a circle; a ribbon is as wide at each end as that one answers the other."""
+    """The people who answer most, on a circle; a ribbon's end is as wide as that one answers the other."""
     chosen, counts = _closest(pairs, most)
     total = counts.sum()
     if len(chosen) < 3 or not total:
@@ -180,7 +180,7 @@ def _ribbons(
     ends: dict[tuple[int, int], tuple[float, float]] = {}
     for arc in arcs:
         at = arc.start
-        # The nearest neighbours on the circle last, so that ribbons cross less.
+        # Nearest neighbours on the circle are drawn last, so that fewer ribbons cross.
         others = [(arc.who - step) % len(arcs) for step in range(1, len(arcs))]
         for other in others:
             wide = counts[arc.who, other] * scale
@@ -231,7 +231,7 @@ def _ribbon(one: tuple[float, float], other: tuple[float, float], radius: float)
 
 
 def answers_square(pairs: Sequence[Pair], people: Sequence[str], most: int) -> str:
-    """The same as a table: who answers in a row, whom in a column."""
+    """The same as a table: a row for each person who answers, a column for each person answered."""
     chosen, counts = _closest(pairs, most)
     if len(chosen) < 2:
         return ""
@@ -270,7 +270,7 @@ def answers_square(pairs: Sequence[Pair], people: Sequence[str], most: int) -> s
 def _closest(
     pairs: Sequence[Pair], most: int
 ) -> tuple[list[int], np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
-    """Those who talk most, close friends beside each other; and how often who answers whom."""
+    """The people who talk most, closest pairs next to each other, and how often each answers each."""
     weight: dict[int, int] = {}
     for pair in pairs:
         for person in (pair.who, pair.whom):
@@ -299,7 +299,7 @@ def _closest(
 
 
 def waits_bars(within: Sequence[int]) -> str:
-    """How many questions were answered how soon."""
+    """Bars for the number of questions answered within each waiting time."""
     names = ("1 min", "5 min", "15 min", "1 h", "4 h", "1 day", "3 days", "later", "not yet")
     most, total = max([*within, 1]), max(sum(within), 1)
     pieces = []
@@ -320,7 +320,7 @@ def waits_bars(within: Sequence[int]) -> str:
 
 
 def waits_ranges(waits: Sequence[Waits], labels: Sequence[str], key: str, title: str) -> str:
-    """Median and ninetieth percentile of the wait, for each hour or weekday, on a logarithmic scale."""
+    """Median and ninetieth percentile of the wait for each hour or weekday, on a logarithmic scale."""
     left, width, high = 52, 520, 190
     longest = max((wait.ninetieth for wait in waits if wait.ninetieth is not None), default=3600)
     low, top = 1.5, log10(max(longest, 7200)) + 0.15  # from half a minute on, as powers of ten
@@ -366,7 +366,7 @@ def waits_ranges(waits: Sequence[Waits], labels: Sequence[str], key: str, title:
 
 
 def heatmap(busiest: Sequence[Sequence[int]]) -> str:
-    """Messages by weekday and hour."""
+    """A heat map of messages by weekday and hour."""
     cell, left, top = 34, 44, 20
     most = max([1, *(count for row in busiest for count in row)])
     pieces = [
@@ -389,7 +389,7 @@ def heatmap(busiest: Sequence[Sequence[int]]) -> str:
 
 
 def bar(share: float, kind: str = "a") -> str:
-    """A small bar in a table."""
+    """A small bar for a table cell; `share` is from 0 to 1."""
     wide = max(share, 0) * 120
     return (
         '<svg class="mini" viewBox="0 0 120 10" width="120" height="10" aria-hidden="true">'
@@ -398,7 +398,7 @@ def bar(share: float, kind: str = "a") -> str:
 
 
 def _link(query: str, body: str) -> str:
-    """What shows the messages behind it when it is chosen."""
+    """An element that shows the messages behind it when it is selected."""
     return f'<g class="q" data-q="{escape(query)}">{body}</g>'
 
 

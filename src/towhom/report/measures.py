@@ -1,4 +1,4 @@
-"""The numbers of a report, each with the messages that it was counted from."""
+"""Compute the numbers of a report, each with the messages that it was counted from."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from towhom.threads.questions import Turn, asked
 FORMAT, VERSION = "towhom-report", 1
 
 WAITS = (60, 300, 900, 3600, 4 * 3600, 86_400, 3 * 86_400)
-"""Seconds at which the bars of the waiting times end."""
+"""Upper bounds of the bars of waiting times, in seconds."""
 _PAIRS = 400
-"""Of people, who answer each other most."""
+"""Most pairs of people in a report, those with the most answers first."""
 _HELPERS = 25
 _LONGEST = 12
 _OPEN = 1000
-"""Open questions that are listed, the latest first; all are counted."""
+"""Most open questions listed, the latest first; all are counted."""
 _TRIED = 4
-"""Lines that tell what was tried."""
+"""Most messages of an open question that show what was tried."""
 _STEPS = 5
-"""Back in time, before a room is said to run backwards."""
+"""Fewest steps back in time for a room to count as running backwards."""
 _PATIENCE = 7 * 86_400
-"""Seconds in which a newcomer is answered, if ever."""
+"""Seconds after which a newcomer counts as unanswered."""
 _SETTLED = timedelta(days=14)
-"""Who first speaks so early in a log may have been there before."""
+"""People who first speak this early in a log do not count as newcomers."""
 NO_YEAR = 4
-"""The year of logs that never say it: their days of the week are not known."""
+"""The year of logs without years; their weekdays are unknown."""
 _UNITS = ((62, "day"), (731, "week"), (7305, "month"))
-"""Days of a log up to which it is shown by each of these; what is longer, by year."""
+"""Longest log, in days, that is shown by each unit; longer ones are shown by year."""
 
 
 @dataclass
@@ -44,11 +44,11 @@ class Waits:
     answered: int = 0
     median: float | None = None
     ninetieth: float | None = None
-    """Nine in ten of the answered waited no longer."""
+    """The ninetieth percentile: nine in ten of the answered waited no longer."""
 
     @classmethod
     def of(cls, waits: Numbers) -> Waits:
-        """Of waiting times; NaN for a question that nobody has answered."""
+        """Summarize waiting times in seconds; NaN is a question that nobody has answered."""
         known = waits[~np.isnan(waits)]
         if not len(known):
             return cls(len(waits), 0)
@@ -67,7 +67,7 @@ class Span:
 
 @dataclass
 class Pair:
-    """How often somebody answers somebody."""
+    """How often one person answers another."""
 
     who: int
     whom: int
@@ -76,28 +76,28 @@ class Pair:
 
 @dataclass
 class Helper:
-    """Somebody who answers questions of others."""
+    """A person who answers other people's questions."""
 
     who: int
     answers: int
-    """Messages in conversations that began with somebody else's question."""
+    """Number of their answers in conversations that began with somebody else's question."""
     first: int
-    """Questions that they were the first to answer."""
+    """Number of questions that they were the first to answer."""
     people: int
-    """How many people they helped."""
+    """Number of people they helped."""
     median: float | None
-    """Seconds that those waited whom they answered first."""
+    """Median wait in seconds for the questions that they were the first to answer; None if unknown."""
 
 
 @dataclass
 class Question:
-    """A question that is open: nobody has answered, or it was asked again and nobody has since."""
+    """An open question: nobody has answered it, or nobody has since it was asked again."""
 
     message: int
     again: int | None
     """The message that asks again, if somebody had answered before."""
     tried: list[int]
-    """The last answers, and what the one who asked said after them."""
+    """The last answers, and what the asker said after them."""
 
 
 @dataclass
@@ -105,26 +105,26 @@ class Talk:
     """A conversation."""
 
     message: int
-    """Its first."""
+    """Its first message."""
     count: int
     people: int
     seconds: float | None
-    """From the first message to the last; None if the log has no times."""
+    """Seconds from the first message to the last; None if the log has no times."""
 
 
 @dataclass
 class Part:
-    """The numbers of a room, or of all rooms; messages and people are numbers of the report's lists."""
+    """The numbers of a room, or of all rooms; messages and people are given by their numbers in `Columns`."""
 
     name: str
     room: int | None
-    """None for all rooms."""
+    """Number of the room; None for all rooms."""
     messages: int = 0
     bots: int = 0
-    """Messages of programs, which count nowhere else."""
+    """Number of messages of programs, which count nowhere else."""
     people: int = 0
     conversations: int = 0
-    """Of two messages or more."""
+    """Number of conversations of two messages or more."""
     first: datetime | None = None
     last: datetime | None = None
     questions: int = 0
@@ -132,44 +132,44 @@ class Part:
     open: int = 0
     waits: Waits = field(default_factory=Waits)
     within: list[int] = field(default_factory=list)
-    """Questions first answered within each of `WAITS`, later, and never."""
+    """Number of questions first answered within each of `WAITS`, later, and never."""
     by_hour: list[Waits] = field(default_factory=list)
     by_weekday: list[Waits] = field(default_factory=list)
     unit: str = "day"
     over_time: list[Span] = field(default_factory=list)
     busiest: list[list[int]] = field(default_factory=list)
-    """Messages by weekday (Monday first) and hour."""
+    """Number of messages by weekday (Monday first) and hour."""
     pairs: list[Pair] = field(default_factory=list)
     helpers: list[Helper] = field(default_factory=list)
     open_questions: list[Question] = field(default_factory=list)
     longest: list[Talk] = field(default_factory=list)
     newcomers: int = 0
     unanswered_newcomers: list[int] = field(default_factory=list)
-    """The first message of each."""
+    """The first message of each newcomer whom nobody answered."""
 
 
 @dataclass
 class Report:
-    """What there is to say of some chats: plain data, of which `to_json` is all but the other messages."""
+    """A report about some chats, as plain data; `to_json` has all of it except the messages not listed."""
 
     title: str
     columns: Columns
     whole: Part
     rooms: list[Part]
     questions: Numbers
-    """Messages that ask, and start what belongs to them."""
+    """Whether each message is the question that its conversation is about."""
     first_answers: Numbers
-    """Of every message that is a question: the number of its first answer; -1 if it is none or has none."""
+    """For each message, the number of its first answer; -1 if it is not a question or has no answer."""
     answers: Numbers
-    """Whether a message is an answer in a conversation that began with somebody else's question."""
+    """Whether each message is an answer in a conversation that began with somebody else's question."""
     open: list[int]
-    """All questions that are open."""
+    """Numbers of all open questions."""
     asked_for: dict[str, Any] = field(default_factory=dict)
-    """How it was made: filters, zone, whether names are hidden."""
+    """The settings of the report: filters, zone, whether names are hidden."""
 
     @property
     def backwards(self) -> list[str]:
-        """Rooms whose times run backwards: what is said of answers there is wrong."""
+        """Rooms whose times run backwards, so that the report's numbers on answers there are wrong."""
         columns = self.columns
         order = np.argsort(columns.room, kind="stable")
         room, step = columns.room[order], np.diff(columns.time[order])
@@ -179,7 +179,7 @@ class Report:
         return [columns.rooms[number] for number in np.flatnonzero((back > on) & (back >= _STEPS)).tolist()]
 
     def to_json(self) -> dict[str, Any]:
-        """The report for programs; people and messages by name and id."""
+        """The report as JSON for programs, with people by name and messages by id."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -190,7 +190,7 @@ class Report:
         }
 
     def message(self, number: int) -> dict[str, Any]:
-        """A message, for programs."""
+        """A message as JSON for programs."""
         columns = self.columns
         time = clock(float(columns.time[number]))
         return {
@@ -235,7 +235,7 @@ class Report:
 
 
 def measure(columns: Columns, title: str) -> Report:
-    """Compute a report."""
+    """Compute a report from columns of messages."""
     talks = _Talks(columns)
     whole = _part("All rooms", None, columns, talks)
     rooms = [_part(name, number, columns, talks) for number, name in enumerate(columns.rooms)]
@@ -246,7 +246,7 @@ def measure(columns: Columns, title: str) -> Report:
 
 
 class _Talks:
-    """What conversations tell: questions, their first answers, what is open."""
+    """Questions found in conversations, their answers, and which of them are open."""
 
     def __init__(self, columns: Columns) -> None:
         count = len(columns)
@@ -264,7 +264,7 @@ class _Talks:
             self._understand(members.tolist(), columns)
 
     def _understand(self, members: list[int], columns: Columns) -> None:
-        """Find the question that a conversation begins with, its answers, and whether it is open."""
+        """Find the question of a conversation, its answers, and whether it is open."""
         speaker, texts, asks, bot = columns.speaker, columns.texts, columns.asks, columns.bot
         found = asked(Turn(speaker[n], texts[n], bool(asks[n]), not bot[n]) for n in members)
         if found is None:
@@ -383,7 +383,7 @@ def _people(part: Part, there: Numbers, columns: Columns, talks: _Talks) -> None
 
 
 def _newcomers(part: Part, there: Numbers, columns: Columns) -> None:
-    """Who first speaks after the log has begun, and whether anybody answers them in a week."""
+    """Count people who first speak after the log has begun, and list those nobody answers within a week."""
     of_room = np.ones(len(columns), bool) if part.room is None else columns.room == part.room
     said = np.flatnonzero(of_room & ~columns.bot & ~np.isnan(columns.time))
     if not len(said):
@@ -406,17 +406,17 @@ def _newcomers(part: Part, there: Numbers, columns: Columns) -> None:
 
 
 def hour_of(times: Numbers) -> Numbers:
-    """The hour of the day of times in seconds."""
+    """Hour of the day of times in seconds."""
     return (times % 86_400 // 3600).astype(int)
 
 
 def year_of(day: date) -> str:
-    """The year behind a day and a month; nothing for a log that never says it."""
+    """The year as shown after a day and a month; empty for a log without years."""
     return "" if day.year == NO_YEAR else f" {day.year}"
 
 
 def weekday_of(times: Numbers) -> Numbers:
-    """The day of the week of times in seconds; Monday is 0."""
+    """Weekday of times in seconds; Monday is 0."""
     return ((np.floor(times / 86_400) + 3) % 7).astype(int)
 
 

@@ -1,4 +1,4 @@
-"""A report as one page in HTML: numbers, drawings, and the messages behind them, with no request."""
+"""A report as a single HTML page with numbers, drawings and the messages behind them; it requests nothing."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from towhom.report.measures import NO_YEAR, WAITS, Part, Report, year_of
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _ROOMS = 60
-"""Rooms that have all sections of their own; those of more are in the table of rooms."""
+"""Most rooms with their own sections; any others appear only in the table of rooms."""
 _PEOPLE, _PEOPLE_OF_ROOM = (14, 20), (10, 12)
-"""How many the two drawings of who answers whom have; a room's are smaller, since there may be many rooms."""
+"""Most people in the two drawings of who answers whom; fewer for a room, since there may be many rooms."""
 _LISTED = 8
-"""Items of a list that stand there at once; the others are folded away."""
+"""Items of a list shown at first; the others are folded away."""
 _FEW = 40
-"""Items of a list, folded away or not."""
+"""Most items of a list, including those folded away."""
 _LINE = 240
-"""Characters of a message in a list."""
+"""Most characters of a message in a list."""
 _MANY = 150_000
-"""Where there are more messages, those behind the numbers are shown with fewer characters."""
+"""If a report has more messages than this, those behind the numbers are cut to fewer characters."""
 _BOT, _QUESTION, _ANSWER, _SHOWN, _OPEN = 1, 2, 4, 8, 16
-"""What a message is, as the script knows it."""
+"""Flags of a message, as used by the script."""
 
 
 def report_page(report: Report) -> str:
-    """The page: style, script and messages are in it."""
+    """The complete page, including style, script and messages."""
     style, script = _part("page.css"), _part("page.js")
     whole = report.whole
     rooms = report.rooms[:_ROOMS] if len(report.rooms) > 1 else []
@@ -68,13 +68,13 @@ def report_page(report: Report) -> str:
         "data": _data(report),
     }
     template = _part("page.html")
-    # In one pass, so that a message may say what looks like a slot.
+    # In one pass, so that a message may contain text that looks like a slot.
     page = _SLOT.sub(lambda slot: parts[slot[1]], template)
     return page.encode("utf-8", "replace").decode()
 
 
 def hashes() -> tuple[str, str]:
-    """What the script and the style of every page hash to, for the policy of what shows one."""
+    """Hashes of the script and the style of every page, for the content security policy of a site."""
     return _hash(_part("page.js")), _hash(_part("page.css"))
 
 
@@ -222,7 +222,7 @@ def _newcomers_of(part: Part) -> str:
 
 
 def _counted(number: int, one: str, many: str | None = None) -> tuple[str, str]:
-    """A number, and what it counts."""
+    """A formatted number and the noun it counts."""
     figure, _, what = _count(number, one, many).partition(" ")
     return figure, what
 
@@ -381,7 +381,7 @@ def _facts(number: int, report: Report) -> str:
 
 
 def _data(report: Report) -> str:
-    """The messages, packed: the script unpacks them when somebody asks for those behind a number."""
+    """The compressed messages, which the script unpacks when a reader asks for those behind a number."""
     columns = report.columns
     most = 300 if len(columns) <= _MANY else 100
     flags = (
@@ -408,7 +408,7 @@ def _data(report: Report) -> str:
 
 
 def shown_text(text: str, most: int) -> str:
-    """A text for the script, which shows it as text; not longer than `most`."""
+    """A text for the script, cut to `most` characters; not escaped, since the script shows it as text."""
     return text if len(text) <= most else text[:most] + "…"
 
 

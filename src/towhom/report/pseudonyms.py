@@ -1,4 +1,4 @@
-"""Names hidden behind others that stay the same: in every report of the same chat, with the same secret."""
+"""Replace names with pseudonyms that stay the same in every report with the same chat and secret."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SECOND = (
     "Seal", "Shrew", "Siskin", "Stoat", "Swan", "Tapir", "Tern", "Thrush", "Vole", "Wren",
 )  # fmt: skip
 _LEAST = 3
-"""Letters of a part of a name that is hidden by itself."""
+"""Fewest letters for a part of a name to be hidden when it stands alone."""
 _COMMON = 5_000
-"""Words of our model that are taken for words, although somebody is called so."""
+"""Number of the model's most frequent words that count as words even if they are also names."""
 _EVERYBODY = {"here", "channel", "everyone", "all", "room"}
-"""What is mentioned like a person, and is none."""
+"""Mentions that address a group and not a person."""
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[^\W\d_]+")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])\+?[0-9](?:[ ()./-]?[0-9]){7,14}(?!\w)")
@@ -41,17 +41,17 @@ _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])\+?[0-9](?:[ ()./
 
 
 def hide_names(columns: Columns, *, secret: str = "") -> Callable[[str], str]:
-    """Put pseudonyms in the place of names: of speakers, in texts, and in the names of rooms and files.
+    """Replace names with pseudonyms: those of speakers, in texts, ids, and names of rooms and files.
 
-    Mail addresses and telephone numbers become "[hidden]". Names of people who never speak stay, unless the
-    platform marks them as mentioned, and so does what tells who somebody is in other ways.
+    Mail addresses and telephone numbers in texts become "[hidden]". Names of people who never speak stay,
+    unless the platform marks them as mentioned, and so does anything else that identifies a person.
 
     Args:
-        columns: The messages; they are changed.
-        secret: Without it, whoever guesses a name can find its pseudonym.
+        columns: The messages; they are changed in place.
+        secret: Key of the pseudonyms; without it, anyone who guesses a name can compute its pseudonym.
 
     Returns:
-        What hides them in other texts.
+        A function that hides the same names in other texts.
     """
     silent = (name for name, number in columns.also.items() if number is None and name not in _EVERYBODY)
     given = pseudonyms((name for name in (*columns.people, *silent) if name.strip()), secret=secret)
@@ -90,22 +90,22 @@ def pseudonyms(names: Iterable[str], *, secret: str = "") -> dict[str, str]:
 
 @cache
 def _common_words() -> frozenset[str]:
-    """Words that are often no names: the most frequent that our model knows, which has learned no names."""
+    """The most frequent words of our model's vocabulary, which leaves out names."""
     words = files("towhom.bundled").joinpath("vocab.json").read_text("utf-8")
     return frozenset(json.loads(words)[:_COMMON])
 
 
 def _plain(word: str) -> str:
-    """A word as people write it in a hurry: in small letters, without accents."""
+    """A word in lower case and without accents, as people write it in a hurry."""
     if word.isascii():
         return word.lower()
     return "".join(char for char in normalize("NFKD", word.casefold()) if not combining(char))
 
 
 class _Names:
-    """Finds names in texts: as a whole, and by their parts.
+    """Finds names in texts, both whole names and their parts.
 
-    A part in small letters that is a common word, too, is taken for the word.
+    A part of a name in lower case that is also a common word counts as that word.
     """
 
     def __init__(self, given: dict[str, str]) -> None:
@@ -123,7 +123,7 @@ class _Names:
             names.sort(key=lambda pair: -len(pair[0]))
 
     def hidden(self, text: str, *, addresses: bool = True) -> str:
-        """A text with pseudonyms in the place of names; and without addresses and telephone numbers."""
+        """A text with names replaced by pseudonyms and, unless told otherwise, addresses by "[hidden]"."""
         if addresses:
             text = _ADDRESS.sub("[hidden]", text)
         pieces, end = [], 0

@@ -1,4 +1,4 @@
-"""A report as rows for a spreadsheet, and as Markdown."""
+"""Reports as rows for a spreadsheet and as Markdown."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from towhom.report.drawings import WEEKDAYS, duration
 from towhom.report.measures import WAITS, Part, Report, Waits
 
 COLUMNS = ("room", "section", "what", "whom", "measure", "value", "id", "time", "text")
-"""A number a row: of which room, what it counts, its value, and the message that it is about, if any."""
+"""Columns of a table with one number a row: its room, what it counts, its value, and its message, if any."""
 _ROWS = 15
-"""Of a table in Markdown."""
+"""Most rows of a table in Markdown."""
 
 
 def rows(report: Report) -> Iterator[dict[str, Any]]:
-    """All numbers of a report, one a row."""
+    """Yield all numbers of a report, one a row."""
     for part in (report.whole, *report.rooms):
         for row in _rows(part, report):
             yield {"room": part.name, **row}
@@ -93,7 +93,7 @@ def _message(section: str, measure: str, number: int, value: int, report: Report
 
 
 def markdown(report: Report) -> str:
-    """A report to paste into a wiki or an issue."""
+    """A report as Markdown, to paste into a wiki or an issue."""
     parts = [f"# {markdown_text(report.title)}", ""]
     for part in (report.whole, *(report.rooms if len(report.rooms) > 1 else ())):
         parts += _markdown(part, report)

@@ -1,1 +1,1 @@
-"""Text to words: tokenizer, vocabulary, word vectors."""
+"""Turn text into words: tokenizer, vocabulary, word vectors."""

@@ -1,10 +1,9 @@
-"""What words are made of, so that `/etc/postfix/main.cf` meets "postfix", and "installing" meets "installed".
+"""Split words into pieces, so that `/etc/postfix/main.cf` matches "postfix", and "installing" "installed".
 
-A word is taken apart where letters, digits and marks meet; of each part, endings are cut off (those of
-Russian, Arabic, Hindi and some others by Snowball), and what remains is hashed. Chinese and Korean words,
-whose endings are not set apart, are pairs of characters. Two messages have a piece in common if the hashes
-are the same: that needs no vocabulary, and works for package names, paths and links that nobody has seen
-before.
+A word is split where letters, digits and marks meet; endings are cut off each part (for Russian, Arabic,
+Hindi and some others by Snowball), and the rest is hashed. Chinese and Korean words, whose endings are not
+set apart, are split into pairs of characters. Two messages have a piece in common if the hashes are equal:
+this needs no vocabulary, and works for package names, paths and links never seen before.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from itertools import chain, repeat
 from zlib import crc32
 
 MOST = 4
-"""Pieces of a word that count: a link has dozens."""
+"""Most pieces of a word that count: a link has dozens."""
 
 PIECE_WEIGHTS = 1 << 16
-"""How much it tells to have a piece in common is kept by so many values of its hash."""
+"""Number of weights stored for pieces; the hash of a piece selects one of them."""
 
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _ENDINGS = ("ing", "ed", "er")
@@ -33,7 +32,7 @@ _PAIRED = frozenset({"CJK", "HANGUL"})
 
 
 def stem(part: str) -> str:
-    """The beginning of a word, the same for most of its forms.
+    """The stem of a word, which is the same for most of its forms.
 
     >>> stem("installing"), stem("installed"), stem("drivers"), stem("drive"), stem("is")
     ('install', 'install', 'driv', 'driv', 'is')
@@ -53,8 +52,8 @@ def parts(word: str, language: str = "") -> tuple[str, ...]:
     """The pieces of a lower-cased word, as text.
 
     Args:
-        word: Which one.
-        language: The code of one in Latin letters whose endings are cut off; by default, those of English.
+        word: The word.
+        language: Code of a language in Latin letters whose endings are cut off; English by default.
 
     >>> parts("/etc/postfix/main.cf")
     ('etc', 'postfix', 'main', 'cf')
@@ -88,7 +87,7 @@ def _parts_of_any_script(word: str, language: str) -> tuple[str, ...]:
 
 
 def _roots(letters: str, language: str) -> Iterable[str]:
-    """What is compared of a run of letters, by the script of the first."""
+    """The pieces of a run of letters, depending on the script of the first letter."""
     script = unicodedata.name(letters[0], "").partition(" ")[0]
     if script in _PAIRED:
         return [letters[at : at + 2] for at in range(min(len(letters) - 1, MOST))] or [letters]
@@ -107,7 +106,7 @@ def _without_accents(letters: str) -> str:
 
 
 def _joined(words: Iterable[str]) -> Iterator[str]:
-    """Words, those of Chinese that stand next to each other in pairs of characters."""
+    """Yield words, with runs of adjacent Chinese words replaced by pairs of characters."""
     run = ""
     for word in (*words, ""):
         if word and unicodedata.name(word[0], "").startswith("CJK"):
@@ -123,7 +122,7 @@ def _joined(words: Iterable[str]) -> Iterator[str]:
 
 @cache
 def _stemmer(language: str) -> Callable[[str], str]:
-    # Read only where there is something to cut off.
+    # Imported only when there are endings to cut off.
     import snowballstemmer
 
     stem_word: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
@@ -139,7 +138,7 @@ def pieces(word: str, language: str = "") -> tuple[int, ...]:
 def pieces_of(words: Iterable[str], language: str = "") -> list[int]:
     """The distinct pieces of some words, in order of appearance.
 
-    Words of Chinese that stand next to each other count as one: where one ends is often a guess.
+    Adjacent Chinese words count as one: where a word ends is often a guess.
     """
     if language == "zh":
         words = _joined(words)

@@ -1,15 +1,15 @@
-"""Words of a message: Penn Treebank tokens, lower-cased, as the published corpus has them.
+"""Split messages into lower-cased Penn Treebank tokens, as in the published corpus.
 
-The corpus was made with NLTK's `TreebankWordTokenizer`, which runs some twenty substitutions over every
-message. None of its rules looks across a space for more than the space itself, so here a message is split at
-white space first and the rules run on one chunk at a time. Chat repeats itself: nearly every chunk has been
-seen before, and its tokens are remembered. One chunk is special, the last, because a period counts as the
+That corpus was made with NLTK's `TreebankWordTokenizer`, which runs some twenty substitutions over every
+message. None of its rules looks across a space for more than the space itself, so here a message is first
+split at white space, and the rules run on one chunk at a time. Chat is repetitive: nearly every chunk has
+been seen before, and its tokens are cached. Only the last chunk is special, because a period counts as the
 end of a sentence only there.
 
-Two differences from NLTK, both on purpose:
+Two differences from NLTK are intentional:
 
-- Quotes stay `"`. The Treebank writes two backticks or two apostrophes; files of word vectors know `"`.
-- Any white space is the same, and at the ends it is nothing. NLTK wants a space after a clitic: with a tab or
+- Quotes stay `"`. The Treebank writes two backticks or two apostrophes; files of word vectors have `"`.
+- All white space is the same, and is ignored at both ends. NLTK needs a space after a clitic: with a tab or
   a line break after it, `don't` stays whole.
 """
 
@@ -19,14 +19,14 @@ import re
 from itertools import chain
 
 TREEBANK = "treebank-1"
-"""The name and version of these tokens: what a corpus is made of."""
+"""Name and version of this tokenization, which is recorded in corpora."""
 
 _MEMO_CHUNKS = 1 << 16
 _MEMO_LENGTH = 32
-"""Longer chunks are links and paths, which do not come back, and could be of any size."""
+"""Longest chunk cached; longer ones are links and paths, which rarely recur and could be of any size."""
 
 _FINAL_PERIOD = re.compile(r"""([^.])\.([\])}>"']*)$""")
-# A mark takes the character after it along, so that of `,,x` only the first comma is split off.
+# A match includes the character after the mark, so that only the first comma of `,,x` is split off.
 _COMMA = re.compile(r"([:,])(\D|$)")
 _MARK = re.compile(r"(\.\.\.|[;@#$%&?!])")
 _CLOSING = re.compile(r"([^'])' ")
@@ -42,8 +42,8 @@ _IT = (re.compile(r" ('t)(is)\b"), re.compile(r" ('t)(was)\b"))
 def _split(chunk: str, *, last: bool) -> tuple[str, ...]:
     """The tokens of a chunk without white space; `last` if it ends the message.
 
-    Each rule works on what the one before it left, in an order that gives what NLTK's order gives. A rule is
-    asked only where its character is: a substitution that finds nothing costs more than all the tests.
+    Each rule works on the result of the one before, in an order that gives the same tokens as NLTK's. A rule
+    runs only if its character is present: a substitution without a match costs more than all these tests.
     """
     text = f" {chunk}" if last else f" {chunk} "
     if not chunk.isalnum():
@@ -62,7 +62,7 @@ def _split(chunk: str, *, last: bool) -> tuple[str, ...]:
 
 
 def _split_marks(text: str, *, last: bool) -> str:
-    """Spaces around everything that is not part of a word."""
+    """Put spaces around everything that is not part of a word."""
     if last and "." in text:
         text = _FINAL_PERIOD.sub(r"\1 .\2 ", text)
     text = text.replace("``", ' " ')
@@ -76,10 +76,10 @@ def _split_marks(text: str, *, last: bool) -> str:
 
 
 class _Memo(dict[str, tuple[str, ...]]):
-    """The tokens of chunks seen before. When it is full it starts anew, and is soon warm again.
+    """Cache of the tokens of chunks seen before. When it is full, it is cleared.
 
-    A `dict` that fills itself: a hit runs no Python code. Threads may share it, since what they store for a
-    chunk is the same whoever comes first.
+    It is a `dict` that fills itself, so that a hit runs no Python code. Threads may share it, since every
+    thread stores the same tokens for a chunk.
     """
 
     def __init__(self, *, last: bool) -> None:

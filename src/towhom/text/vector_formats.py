@@ -1,8 +1,8 @@
-"""Files of word vectors, read row by row: GloVe, word2vec (text and binary), wink-embeddings (JSON).
+"""Read files of word vectors row by row: GloVe, word2vec (text and binary), wink-embeddings (JSON).
 
-A published file has millions of rows, a chat needs some ten thousand of them. So every reader goes through
-the file once, looks at a row's word only, and parses the numbers of the rows that are wanted. Rows that are
-not wanted are not checked.
+A published file has millions of rows, of which a chat needs some ten thousand. So every reader goes through
+the file once, looks only at the word of each row, and parses the numbers of wanted rows. Other rows are not
+checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from towhom.errors import VectorsError
 
 HEAD = 1 << 16
-"""So many bytes from the start of a file tell its format."""
+"""Number of bytes at the start of a file from which its format is recognized."""
 
 _BLOCK = 1 << 22
 _NUMBERS = re.compile(rb"[-+]?\.?[0-9][-+.0-9eE]*(?: +[-+]?\.?[0-9][-+.0-9eE]*)*")
@@ -36,19 +36,19 @@ Wanted = Callable[[bytes], bool]
 
 
 class Format(NamedTuple):
-    """What a file turned out to be."""
+    """The format of a file of word vectors."""
 
     name: str
     dimensions: int
     rows: int | None = None
-    """How many the file says it has, where it says so."""
+    """Number of rows according to the file's header; None if it has none."""
 
 
 def find_format(head: bytes, file: str) -> Format:
-    """The format of a file that starts with `head`. `file` is its name, for errors.
+    """Recognize the format of a file that starts with `head`. `file` is its name, for errors.
 
     Raises:
-        VectorsError: It is empty, or none of the formats.
+        VectorsError: The file is empty, or in none of the formats.
     """
     if not head.strip():
         raise VectorsError(f"{file}: the file is empty")
@@ -76,16 +76,16 @@ def _positive(digits: bytes, file: str) -> int:
 
 
 def _is_text(rows: bytes, dimensions: int) -> bool:
-    """Whether digits follow the first word, as many as a row has at least; in a binary file anything does."""
+    """Whether the first word is followed by the characters of numbers, for the length of the shortest row."""
     size = 2 * dimensions - 1
     values = rows.lstrip().partition(b" ")[2][:size]
     return bool(values) and len(values.translate(None, b"-+.0123456789eE ")) == 0
 
 
 def _fields(head: bytes) -> int:
-    """Numbers per line of a GloVe file, or 0 if it is none.
+    """Numbers per line of a GloVe file, or 0 if the file is not in that format.
 
-    What most of the first lines have: a single line may be faulty, or its word may contain spaces.
+    The most common count in the first lines: a single line may be faulty, or its word may contain spaces.
     """
     lines = head.split(b"\n")
     complete = lines[:-1] if len(lines) > 1 and len(head) >= HEAD else lines
@@ -98,16 +98,16 @@ def _fields(head: bytes) -> int:
 
 
 def read_rows(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> Iterator[Row]:
-    """The wanted rows of a file, in its order, a word that is there twice twice.
+    """Yield the wanted rows of a file in its order; a word that appears twice is yielded twice.
 
     Raises:
-        VectorsError: A wanted row has too few or too many numbers, or the file ends before it should.
+        VectorsError: A wanted row has too few or too many numbers, or the file ends early.
     """
     return _READERS[format.name](stream, format, wanted, file)
 
 
 def _read_text(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> Iterator[Row]:
-    """Lines of a word, a space and numbers."""
+    """Read lines that consist of a word, a space and numbers."""
     header = 0
     if format.rows is not None:
         stream.readline()
@@ -118,7 +118,7 @@ def _read_text(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> I
         if not wanted(word):
             continue
         fields = line.rstrip().rsplit(b" ", format.dimensions)
-        # In glove.840B a few words contain spaces: what is left of the numbers must be the word and no more.
+        # In glove.840B a few words contain spaces: the text left of the numbers must be exactly the word.
         if fields[0] != word and not _NUMBERS.fullmatch(fields[0][len(word) + 1 :]):
             continue
         if fields[0] != word or len(fields) <= format.dimensions:
@@ -134,7 +134,7 @@ def _read_text(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> I
 
 
 def _read_binary(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> Iterator[Row]:
-    """A word, a space, float32 numbers, and from some programs a line break."""
+    """Read rows that consist of a word, a space, float32 numbers and, from some programs, a line break."""
     stream.readline()
     size = 4 * format.dimensions
     buffer, position = b"", 0
@@ -153,7 +153,7 @@ def _read_binary(stream: BinaryIO, format: Format, wanted: Wanted, file: str) ->
 
 
 def _read_json(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> Iterator[Row]:
-    """`{"vectors": {word: [numbers, their norm, the word's index]}}`: a stream, never a tree."""
+    """Read `{"vectors": {word: [numbers, their norm, the word's index]}}` as a stream, never as a tree."""
     known = 0
     try:
         for name, values in ijson.kvitems(stream, "vectors", use_float=True, buf_size=1 << 18):
@@ -175,7 +175,7 @@ def _read_json(stream: BinaryIO, format: Format, wanted: Wanted, file: str) -> I
 
 
 def _parsed(numbers: list[Any]) -> NDArray[np.float32]:
-    # A number too large for float32 is infinite, and refused with the other infinite ones.
+    # A number too large for float32 becomes infinite, and infinite numbers are rejected.
     with np.errstate(over="ignore"):
         row = np.array(numbers, dtype=np.float32)
     if row.ndim != 1:

@@ -1,7 +1,7 @@
 """Word vectors trained on the chat itself, with gensim's word2vec.
 
-Chat has words that published files do not know: packages, commands, bots. Vectors trained on it do, and
-`concatenate` puts them beside the published ones.
+Chat has words that published files lack: packages, commands, bots. Vectors trained on the chat include them,
+and `concatenate` joins them to the published ones.
 """
 
 from __future__ import annotations
@@ -31,22 +31,23 @@ def train_vectors(
 ) -> WordVectors:
     """Train word vectors on tokenized messages (Mikolov et al., 2013: negative sampling, five negatives).
 
-    With one worker the result depends on the arguments only; with more, on the order in which they finish.
+    With one worker the result depends only on the arguments; with more, also on the order in which they
+    finish.
 
     Args:
-        sentences: Gives the messages from the start each time it is called: once to count the words, then
+        sentences: Returns the messages from the start each time it is called: once to count the words, then
             once for each epoch.
         dimensions: Numbers in a vector.
         epochs: Passes over the messages.
-        window: How many words to either side count as a word's company, at most.
-        min_count: Rarer words get no vector.
-        seed: Of the first values, the negatives and the sampling.
-        workers: Threads.
-        method: Predict the company from the word ("skip-gram") or the word from its company ("cbow").
-        progress: Told after each epoch how many are done.
+        window: Most words on either side that count as a word's context.
+        min_count: Words that occur less often get no vector.
+        seed: Seed of the initial values, the negatives and the sampling.
+        workers: Number of threads.
+        method: Predict the context from the word ("skip-gram") or the word from its context ("cbow").
+        progress: Called after each epoch with the number of epochs done.
 
     Raises:
-        VectorsError: No word is there `min_count` times, or an argument makes no sense.
+        VectorsError: No word occurs `min_count` times, or an argument is invalid.
         MissingExtraError: gensim is not installed.
 
     >>> chat = [["sudo", "apt", "install", "vim"], ["sudo", "apt", "update"]] * 20
@@ -73,7 +74,7 @@ def train_vectors(
         seed=seed,
         workers=workers,
         sg=int(method == "skip-gram"),
-        # Python's own hash of a string is another one in each process.
+        # Python's own hash of a string differs between processes.
         hashfxn=_stable_hash,
     )
     corpus = _Again(sentences)
@@ -113,7 +114,7 @@ def _stable_hash(text: str) -> int:
 
 
 class _Again:
-    """What gensim wants: something that can be iterated over several times."""
+    """Sentences that can be iterated over several times, as gensim requires."""
 
     def __init__(self, sentences: Callable[[], Iterable[Sequence[str]]]) -> None:
         self._sentences = sentences
@@ -123,7 +124,7 @@ class _Again:
 
 
 class _Epochs:
-    """The calls that gensim makes while it trains; without its base class, since gensim may be absent."""
+    """Callbacks for gensim's training; without gensim's base class, since gensim may not be installed."""
 
     def __init__(self, progress: Callable[[int], None]) -> None:
         self._progress = progress

@@ -1,4 +1,4 @@
-"""Word vectors: a set for the words that are needed, kept in a folder, read from a published file."""
+"""Word vectors for the words that are needed, read from a published file and stored in a folder."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """A vector for each of some words, and where they come from.
+    """Vectors of some words, with their source.
 
     Args:
         words: The words, each once.
         matrix: (N, d) float32, a row for each word.
-        source: For the record: name and hash of the file, or the settings of the training.
+        source: A record of their origin: name and hash of the file, or the settings of the training.
 
     >>> vectors = WordVectors(("yes", "no"), np.array([[1, 0], [0, 1]], dtype=np.float32))
     >>> vectors.lookup(["no", "perhaps"])
@@ -67,12 +67,12 @@ class WordVectors:
 
     @property
     def dimensions(self) -> int:
-        """Numbers in a vector: d."""
+        """Number of dimensions of a vector, d."""
         return int(self.matrix.shape[1])
 
     @cached_property
     def unknown(self) -> NDArray[np.float32]:
-        """(d,) What words without a vector share: the mean of the known ones."""
+        """(d,) The vector used for all words without one: the mean of the known ones."""
         mean: NDArray[np.float64] = self.matrix.mean(axis=0, dtype=np.float64)
         return mean.astype(np.float32)
 
@@ -87,7 +87,7 @@ class WordVectors:
         return word in self._index
 
     def lookup(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """(len(words), d) Their vectors, `unknown` for those that have none."""
+        """(len(words), d) Vectors of the words; `unknown` for words that have none."""
         rows = np.fromiter((self._index.get(word, -1) for word in words), dtype=np.int64, count=len(words))
         found = self.matrix[rows]
         found[rows < 0] = self.unknown
@@ -98,7 +98,7 @@ class WordVectors:
         return sum(word in self._index for word in words) / max(1, len(words))
 
     def save(self, folder: str | Path) -> None:
-        """Write a folder of two files, `vectors.safetensors` and `vectors.json`, both or nothing."""
+        """Write a folder with `vectors.safetensors` and `vectors.json`, either both files or nothing."""
         description = {
             "version": VERSION,
             "dimensions": self.dimensions,
@@ -111,10 +111,10 @@ class WordVectors:
 
     @classmethod
     def load(cls, folder: str | Path) -> WordVectors:
-        """What `save` wrote.
+        """Load vectors from a folder written by `save`.
 
         Raises:
-            VectorsError: The folder, or a part of it, is missing, damaged or of a newer version.
+            VectorsError: The folder, or a part of it, is missing, damaged or of another version.
         """
         folder = Path(folder)
         if not folder.is_dir():
@@ -148,9 +148,9 @@ class WordVectors:
 
 
 def concatenate(first: WordVectors, second: WordVectors, words: Sequence[str]) -> WordVectors:
-    """Two sets side by side, for those of `words` that either knows.
+    """Join two sets of vectors side by side, for those of `words` that are in either.
 
-    A word that only one of them knows gets the other's vector for unknown words as its other half.
+    A word that is in only one of them gets the other's vector for unknown words as its other half.
 
     >>> left = WordVectors(("yes", "no"), np.array([[1], [3]], dtype=np.float32))
     >>> right = WordVectors(("no",), np.array([[5]], dtype=np.float32))
@@ -172,24 +172,25 @@ def read_vectors(
     ignore_case: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> WordVectors:
-    """The vectors of `words` from a file of GloVe, word2vec (text or binary) or wink-embeddings (JSON).
+    """Read the vectors of `words` from a file of GloVe, word2vec (text or binary) or wink-embeddings (JSON).
 
-    The file may be packed with gzip, xz or bzip2, or be the only one in a zip archive. What it is shows in
-    its first bytes; its name does not matter. It is read once, and only the rows that are needed are kept.
+    The file may be compressed with gzip, xz or bzip2, or be the only one in a zip archive. Its format is
+    recognized by its first bytes, not by its name. It is read once, and only the rows needed are kept.
 
     Args:
         path: The file.
-        words: The words to look for. Those that are not in the file are left out of the result.
-        ignore_case: Whether a word that is not in the file as it is written gets the vector of the first
-            row that differs in case only: `ubuntu` that of `Ubuntu`. A row that is the same always wins.
-        progress: Told how many bytes of the file have been read, packed ones if it is packed.
+        words: The words to look for. Words that are not in the file are left out of the result.
+        ignore_case: Whether a word that is not in the file as written gets the vector of the first row that
+            differs only in case: `ubuntu` that of `Ubuntu`. An exact match always wins.
+        progress: Called with the number of bytes of the file read so far, before decompression.
 
     Returns:
         The vectors found, in the order of `words`. `source` has the name of the file, its format, and the
-        SHA-256 of its content, unpacked, so that the same vectors have the same hash however they come.
+        SHA-256 of its decompressed content, so that the same vectors have the same hash however they are
+        packed.
 
     Raises:
-        VectorsError: The file is missing, damaged, of no known format, or has none of the words.
+        VectorsError: The file is missing, damaged or in no known format, or has none of the words.
     """
     path = Path(path)
     keys = {word.encode("utf-8", "surrogatepass"): word for word in words}
@@ -204,7 +205,7 @@ def read_vectors(
             else:
                 similar.setdefault(keys[_lower(key)], row)
         while stream.read(1 << 20):
-            # To the end, for the sake of the hash and of the checksums that archives have there.
+            # Read to the end for the hash, and for the checksums at the end of archives.
             pass
     found = {word: exact.get(word, similar.get(word)) for word in keys.values()}
     rows = {word: row for word, row in found.items() if row is not None}
@@ -221,7 +222,7 @@ def read_vectors(
 def _wanted(keys: Mapping[bytes, str], ignore_case: bool) -> Wanted:
     if ignore_case:
         return lambda key: key in keys or _lower(key) in keys
-    return keys.__contains__  # Asked for every row of the file: no Python in between.
+    return keys.__contains__  # Called for every row of the file, so it must not run Python code.
 
 
 def _lower(key: bytes) -> bytes:
@@ -229,7 +230,7 @@ def _lower(key: bytes) -> bytes:
 
 
 class _Counted(io.RawIOBase):
-    """A file that tells how much of it has been read."""
+    """A file that reports how many bytes of it have been read."""
 
     def __init__(self, file: io.FileIO, progress: Callable[[int], None]) -> None:
         self._file = file
@@ -253,7 +254,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Content(io.RawIOBase):
-    """The unpacked bytes of a file: hashed as they pass, the first of them to be looked at beforehand."""
+    """The decompressed bytes of a file, hashed while they are read; the first can be inspected in advance."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -261,7 +262,7 @@ class _Content(io.RawIOBase):
         self.digest = hashlib.sha256()
 
     def start(self) -> bytes:
-        """The first `HEAD` bytes, which will be read again."""
+        """The first `HEAD` bytes, which later reads return again."""
         while len(self._start) < HEAD and (more := self._stream.read(HEAD - len(self._start))):
             self._start += more
         return self._start
@@ -280,7 +281,7 @@ class _Content(io.RawIOBase):
 
 @contextmanager
 def _open(path: Path, progress: Callable[[int], None] | None) -> Iterator[_Content]:
-    """The content of a file, packed or not; what goes wrong inside is an error with its name."""
+    """Open the content of a file, compressed or not; errors while reading it name the file."""
     with ExitStack() as stack:
         try:
             raw = stack.enter_context(path.open("rb", buffering=0))

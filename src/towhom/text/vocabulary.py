@@ -1,4 +1,4 @@
-"""A model's words and their vectors; id 0 stands for every word that it does not know."""
+"""A model's words and their vectors; id 0 stands for all unknown words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from towhom.text.vectors import WordVectors
 
 UNKNOWN_ID = 0
 UNKNOWN, NAME = "<unknown>", "<name>"
-"""What stands for words that are not known, and for names, in the words of a corpus."""
+"""The words of a corpus that stand for unknown words and for names."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class ModelVocabulary:
     """Words with their vectors.
 
     Args:
-        words: By id, from 1 on.
-        matrix: (1 + words, dimensions) Their vectors; row 0 is that of all unknown words.
+        words: The words in order of their ids, from 1 on.
+        matrix: (1 + words, dimensions) Vectors of the words; row 0 is that of all unknown words.
     """
 
     words: tuple[str, ...]
@@ -30,7 +30,7 @@ class ModelVocabulary:
 
     @classmethod
     def of(cls, vectors: WordVectors, words: Iterable[str]) -> ModelVocabulary:
-        """Those of some words that have a vector. The unknown ones share the mean of the known."""
+        """Keep the words that have a vector. Unknown words share the mean of the known vectors."""
         known = tuple(word for word in words if word in vectors)
         matrix = vectors.lookup(known)
         mean = (
@@ -46,5 +46,5 @@ class ModelVocabulary:
         return {word: place for place, word in enumerate(self.words, 1)}
 
     def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """(V,) The id of each of some words, for instance of all words of a corpus."""
+        """(V,) Ids of some words, such as all words of a corpus; 0 for unknown words."""
         return np.array([self.places.get(word, UNKNOWN_ID) for word in words], np.int32)
