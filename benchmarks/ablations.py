@@ -52,7 +52,7 @@ _LEARNED = {
     Kind.MEANT: 60_000,
 }
 _MEASURED = 3_000
-"""those that are measured, about."""
+"""Number of measured examples of each kind per room, for a room of weight 1."""
 _SETS = {
     "reply links": Kind.LINKS, "hidden names": Kind.NAMES, "topics": Kind.TOPICS, "meetings": Kind.MEANT
 }  # fmt: skip
@@ -61,7 +61,7 @@ Outcomes = dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
 
 
 class Room:
-    """What a room teaches, and what it is measured on."""
+    """The training and development examples of a room."""
 
     def __init__(self, source: Source, data: Path, work: Path, saved: SavedCrosstalk) -> None:
         heard = hear_room(source, data, work / "heard" / source.name, bundled_lexicon())
@@ -112,7 +112,7 @@ def _right(looks: Looks, lesson: Lesson, rows: slice, config: LooksConfig) -> ND
 
 
 def variants(config: LooksConfig) -> dict[str, tuple[LooksConfig, Kind | None]]:
-    """What is trained: how, and without which kind of data."""
+    """The variants to train: the configuration of each, and the kind of data that is left out."""
     whole: dict[str, tuple[LooksConfig, Kind | None]] = {
         f"all, seed {seed}": (replace(config, seed=seed), None) for seed in range(SEEDS)
     }

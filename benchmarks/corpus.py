@@ -40,7 +40,7 @@ def tokenize_stage(logs: list[str], _folder: str) -> int:
 
 
 def build_stage(logs: list[str], folder: str, workers: int = 1) -> int:
-    """From raw log to corpus on disk."""
+    """Build a corpus on disk from raw logs."""
     settings = CorpusSettings(split_by=SplitBy.TIME)
     corpus = build_corpus(Path(folder) / "corpus", logs, settings=settings, workers=workers)
     read: int = corpus.manifest["read"]["lines"]["message"]

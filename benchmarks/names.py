@@ -1,4 +1,4 @@
-"""What hiding speakers' names costs: the share of the text, by our rule and if every name were hidden.
+"""Measures the share of words lost by hiding speakers' names: by our rule, and if every name were hidden.
 
 python benchmarks/names.py CORPUS... --json results/names.json
 """
