@@ -2,12 +2,12 @@
 
     python -m benchmarks.cluster RECORD [--rooms 200] [--rounds 5] [--seconds 4] [--clients 8]
 
-All servers run from the beginning, each with one worker, and a PostgreSQL of its own (Debian's package
-`postgresql`, which waits for the disk, as SQLite does here with `synchronous = full`). Each is asked in turn,
-some rounds of some seconds: messages, one a request, in rooms that are in memory. With three servers, once
-any of them is asked, as a balancer does that knows nothing, and once always the same one for a room. Counted
-is the computing time of servers and database for a message, which a busy machine changes little; requests a
-second are given as a ratio to those with SQLite in the same round.
+All servers run from the beginning, each with one worker, beside a separate PostgreSQL (Debian's package
+`postgresql`, which waits for the disk, as SQLite does here with `synchronous = full`). They take turns in
+rounds of some seconds, with one message per request, in rooms that are in memory. Three servers are measured
+twice: with a random server for each request, and with always the same server for a room. The result is the
+processor time of servers and database per message, which a busy machine changes little; requests per second
+are given as a ratio to those with SQLite in the same round.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def scaled(logs: list[str], size: float, folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Run all stages, or one of them in a process of its own."""
+    """Run all stages, or one of them in a new process."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("logs", nargs="+")
     parser.add_argument("--sizes", type=float, nargs="*", default=[0.25, 2.0])

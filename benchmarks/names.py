@@ -15,7 +15,7 @@ from towhom.text.vocabulary import NAME
 
 
 def measure(corpus: Corpus) -> dict[str, float]:
-    """Shares of the words of the training documents."""
+    """Shares of hidden words among the words of the training documents."""
     words = list(corpus.vocabulary.words)
     counts = dict(zip(words, corpus.vocabulary.counts.tolist(), strict=True))
     names = set().union(*(name_parts(name) for name in corpus.speaker_names))

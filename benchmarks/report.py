@@ -2,11 +2,11 @@
 
     python benchmarks/report.py RECORD [--messages 100000] [--seed 0]
 
-The exports are made up, each with other random numbers: Slack's, three channels, a file a day; Telegram's,
-with three chats; and IRC logs of three channels, a file a day. Each goes through `towhom report` in a process
-of its own, which says how much processor time and memory it took; before that a quarter of it does, so that
-it is seen what memory grows with. The page is opened in Chromium, if there is one, which says how long that
-takes. Run it from the project's root.
+The exports are generated, each with different random numbers: one of Slack with three channels and a file
+per day, one of Telegram with three chats, and IRC logs of three channels with a file per day. `towhom
+report` reads each in a new process, whose processor time and memory are measured; before that it reads a
+quarter of the export, to show how memory grows. The page is opened in Chromium, if it is installed, to
+measure how long that takes. Run it from the project's root.
 """
 
 from __future__ import annotations

@@ -3,12 +3,11 @@
     python benchmarks/scale.py RECORD LOG... [--messages 2000000] [--folder FOLDER]
     python benchmarks/scale.py RECORD --model
 
-The first measures and writes the record: messages of real rooms, repeated under other names of rooms as often
-as it takes. It goes on where it was if it is interrupted and given again with the same folder: what has been
-measured is in there. A run that was broken off is done anew, since its time counts. The second computes from
-the record what a billion messages take on 16 machines. Costs are seconds of the processor, not of the clock,
-so that other work on the machine matters little; the efficiency of two workers is of the clock and needs a
-machine that does nothing else.
+The first command measures and writes the record, on messages of real rooms, repeated under other room names
+as often as needed. After an interruption, the same command with the same folder continues from the stored
+measurements; an interrupted run is repeated, since its time counts. The second command computes from the
+record what a billion messages cost on 16 machines. Costs are seconds of processor time, so that other work
+on the machine matters little; the efficiency of two workers is by the clock and needs an idle machine.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python benchmarks/seams.py RECORD LOG... [--messages 20000] [--cuts 6] [--after 3000]
 
 The first messages of the longest room of each log are followed in one pass. Then the room is cut at several
-places, and each piece is followed from some messages before its cut on (the warm-up), as `threads --into` and
-`who --into` do it. Counted are the messages after a cut whose link, whose conversation (by its first
-message, after conversations have been joined across the cut) or whose likeliest addressee differs.
+places, and each piece is followed from some messages before its cut (the warm-up), as `threads --into` and
+`who --into` do. The result is the number of messages after a cut with a different link, conversation (by its
+first message, after conversations have been joined across the cut) or likeliest addressee.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs tests with the oldest and with the newest versions of every dependency that pyproject.toml allows.
 
-`make compat` does it for the core and all extras but `tensorboard` and `train`; `--extras all` runs all
-tests, with torch, which takes gigabytes. Each of the two has a virtual environment of its own. Lower bounds
-are installed as they stand, so each must have been published.
+`make compat` does it for the core and all extras except `tensorboard` and `train`; `--extras all` runs all
+tests, with torch, which takes gigabytes. Each of the two runs has its own virtual environment. Lower bounds
+are installed exactly, so each must have been published.
 """
 
 from __future__ import annotations

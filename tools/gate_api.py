@@ -47,7 +47,7 @@ def _unbounded(schema: Any) -> Any:
 
 
 def main() -> None:
-    """Print it."""
+    """Print the description."""
     app = FastAPI()
     app.include_router(router)
     print(json.dumps(gate_api(describe(app, Settings())), indent=1, sort_keys=True))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from towhom.corpus import Corpus
 
 NOBODY = -1
-"""No message, no addressee, or somebody who is not among the participants."""
+"""Stands for no message, no addressee, or somebody who is not among the participants."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def fingerprint(*parts: str) -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """Why no server answers, in words."""
+    """The reason why no server answers, in words."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 

@@ -8,7 +8,7 @@ class TowhomError(Exception):
 
 
 class LogError(TowhomError):
-    """A chat log that cannot be read, with the file and, where there is one, the line.
+    """A chat log that cannot be read; has the file and, if known, the line.
 
     Lines count from 1 here, as editors show them.
     """

@@ -71,7 +71,7 @@ class Ear:
         return self._lexicon if code in (None, LATIN[0]) else self._lexicon.foreign(code)
 
     def author(self, id: str | None) -> str | None:
-        """Who wrote the message with an identifier, if it is remembered."""
+        """The speaker of the message with an identifier; None if it is not remembered."""
         return None if id is None else self._authors.get(id)
 
     def hear(self, message: Message) -> Utterance:

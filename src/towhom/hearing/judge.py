@@ -36,7 +36,7 @@ _LIST = regex.compile(r"\s*(?:[,/&+]\s*)?@?\s*")
 _WORD = regex.compile(r"[\p{L}\p{M}'-]+")
 _NEXT_WORD = regex.compile(r"\s*([\p{L}\p{M}']+)")
 _HONOUR = regex.compile(r"さん|くん|ちゃん|様|さま|先生|님|씨|-\w+")
-"""Honorifics after which a word may follow at once."""
+"""Honorifics that a word may follow directly."""
 _LAUGHS = regex.compile(
     r"(?:k{2,}|(?:h[aeiuo]|j[aei]|ha?h|a?hah|х[аеи]){2,}\p{L}?|rs(?:rs)*|5{3,}|[ㅋㅎㅠㅜ]+|w{2,}|笑+|草|x+d+|ه{2,}"
     r"|ח{3,}|哈+|ฮ่า+)(?!\p{L})"
@@ -392,7 +392,7 @@ class Judge:
         return any(word in each.filler or word in each.greeting for each in self.languages)
 
     def _is_quoted(self, place: Place) -> bool:
-        """Whether a name is in a quotation of more than itself, in code, or in a link."""
+        """Whether a name is in a longer quotation, in code, or in a link."""
         before, after = self._plain[: place.start], self._plain[place.end :]
         if before.rpartition("\n")[2].lstrip().startswith(">"):
             return True

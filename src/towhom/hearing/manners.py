@@ -11,7 +11,7 @@ class Manner(StrEnum):
     REPLY = "reply"
     """The platform says that the message answers one of theirs."""
     GIVEN = "given"
-    """The platform, or whoever wrote the log, says that the message is for them."""
+    """The platform or the log says that the message is for them."""
     MENTION = "mention"
     """`@robo restart it`: in front, or marked by the platform."""
     FRONT = "front"

@@ -43,7 +43,7 @@ FIRST_CHUNK = regex.compile(r"[^\s,;:!?()<>\"|/&+\\]*")
 
 @dataclass(slots=True)
 class Person:
-    """Somebody who may speak or be spoken to."""
+    """Somebody who may speak or be addressed."""
 
     id: str
     name: str

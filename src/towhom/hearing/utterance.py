@@ -31,7 +31,7 @@ class Bearing(NamedTuple):
     """How a message behaves, whatever its topic. Lists of words tell it for each language."""
 
     anybody: bool = False
-    """It asks the room at large: `does anyone know`."""
+    """It asks the whole room: `does anyone know`."""
     greets: bool = False
     """It begins with a greeting or thanks."""
     answers: bool = False

@@ -1,4 +1,4 @@
-"""Words of any script: tokens of scripts with and without spaces, emoji, and whether a text asks.
+"""Words of any script: tokens in scripts with and without spaces, emoji, and a test for questions.
 
 A text in ASCII has Treebank tokens (`towhom.text.tokenizer`), except that each `:shortcode:` is one token.
 In all other texts, full-width forms and typographic marks become plain ones, vowel marks

@@ -1,4 +1,4 @@
-"""What a session answers: plain data."""
+"""The answers of a session, as plain data."""
 
 from __future__ import annotations
 

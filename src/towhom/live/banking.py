@@ -345,7 +345,7 @@ def _done(
         for task in tasks:
             yield _write_part(task, model, rules, salt, strict)
         return
-    # Started afresh, not forked: a fork of a process with threads may hang.
+    # Spawned, not forked, since a fork of a process with threads may hang.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting: deque[Future[Path]] = deque()
         try:

@@ -309,7 +309,7 @@ class Channel:
 
 
 def _open_room(before: Sequence[Turn]) -> None:
-    """Correct the addressees of earlier messages when a room of two gets a third person."""
+    """Correct the addressees of earlier messages when the room is no longer one of two."""
     for turn in reversed(before):
         if turn.only_other is None:
             break
