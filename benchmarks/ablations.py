@@ -2,14 +2,14 @@
 
     python benchmarks/ablations.py RECORD WORK ROOMS --data DATA [--most 100000] [--steps 1200]
 
-The first look is trained with one of them left out at a time, on the words of the bundled model, and measured
-on the days and documents that training keeps aside: of each message, whether the likeliest cell is right. All
-others stay as they are, and so does the number of steps, which is smaller than that of the bundled model: the
-differences count, not the numbers. The whole is trained with three seeds, which says what chance can do.
-Differences are given with intervals by document.
+The first look is trained with one of them left out at a time, on the words of the bundled model. It is
+measured on the days and documents that training keeps aside: for each message, whether the likeliest cell is
+right. The number of steps is always the same and smaller than that of the bundled model, so only the
+differences count. The full variant is trained with three seeds, which shows the effect of chance. Differences
+have intervals by document.
 
-ROOMS is the file that `towhom train-crosstalk` takes. WORK is for what is made on the way; a run that was
-interrupted goes on where it was.
+ROOMS is the file that `towhom train-crosstalk` takes. WORK is a folder for intermediate files; an interrupted
+run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ _LEARNED = {
     Kind.MEANT: 60_000,
 }
 _MEASURED = 3_000
-"""those that are measured, about."""
+"""Number of measured examples of each kind per room, for a room of weight 1."""
 _SETS = {
     "reply links": Kind.LINKS, "hidden names": Kind.NAMES, "topics": Kind.TOPICS, "meetings": Kind.MEANT
 }  # fmt: skip
 Outcomes = dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
-"""For each set: whether each message is right, and its document."""
+"""For each set, whether the answer for each message is right, and the message's document."""
 
 
 class Room:
-    """What a room teaches, and what it is measured on."""
+    """The training and development examples of a room."""
 
     def __init__(self, source: Source, data: Path, work: Path, saved: SavedCrosstalk) -> None:
         heard = hear_room(source, data, work / "heard" / source.name, bundled_lexicon())
@@ -112,7 +112,7 @@ def _right(looks: Looks, lesson: Lesson, rows: slice, config: LooksConfig) -> ND
 
 
 def variants(config: LooksConfig) -> dict[str, tuple[LooksConfig, Kind | None]]:
-    """What is trained: how, and without which kind of data."""
+    """The variants to train: the configuration of each, and the kind of data that is left out."""
     whole: dict[str, tuple[LooksConfig, Kind | None]] = {
         f"all, seed {seed}": (replace(config, seed=seed), None) for seed in range(SEEDS)
     }

@@ -42,14 +42,14 @@ from towhom.records import circumstances, describe_data, write_record
 
 _AT = (1, 10, 100)
 _LEAST = 5
-"""Words of a question that is asked."""
+"""The least number of words of a question."""
 _QUESTIONS, _ANSWERS, _BOTH = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.5)
 _HELPER = " helper"
 Way = Callable[[], list[int]]
 
 
 class Target(NamedTuple):
-    """What is asked, and the number of the answer that was given to it in other words."""
+    """A question, and the number of the answer that its other wording got."""
 
     asked: str
     number: int
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def _prepared(folder: Path, options: argparse.Namespace) -> tuple[Bank, list[Target]]:
-    """A copy of the bank with the held answers in it, and what is asked."""
+    """A copy of the bank with the held answers in it, and the questions."""
     build_bank(folder / "openings", options.held)
     openings = Bank(folder / "openings")
     whole = folder / "bank"
@@ -127,7 +127,7 @@ def _prepared(folder: Path, options: argparse.Namespace) -> tuple[Bank, list[Tar
 
 
 def _cut(source: Bank, folder: Path, options: argparse.Namespace) -> None:
-    """Some responses of a bank as a bank."""
+    """Write a bank with some responses of another one."""
     numbers = sorted(Random(options.seed).sample(range(len(source)), options.of))
     tables = [table.at(rows) for _, rows, table in source.at(numbers)]
     width = source.segments[0].table[VECTORS].shape[1]
@@ -138,7 +138,7 @@ def _cut(source: Bank, folder: Path, options: argparse.Namespace) -> None:
 def _others(
     bank: Bank, targets: Sequence[Target], options: argparse.Namespace
 ) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Vectors of other encoders: of what is asked, and of the bank."""
+    """Vectors of other encoders: of the questions, and of the bank."""
     if not options.minilm:
         return {}
     encoder = MiniLM(options.minilm)
@@ -150,7 +150,7 @@ def _others(
 
 
 def _ways(bank: Bank, model: Model, asked: str, others: dict[str, Any], place: int) -> dict[str, Way]:
-    """The ways to look for an answer, each giving numbers, the best first."""
+    """The ways to search for an answer; each returns numbers of responses, the best first."""
     channel = Channel(model.mind, model.lexicon)
     follow_together([channel.follow([Message("asker", asked)], lambda line: None)])
     neutral = channel.ear.imagine(Message(_HELPER, ""))
@@ -179,7 +179,7 @@ def _ways(bank: Bank, model: Model, asked: str, others: dict[str, Any], place: i
 
 
 def _by_vectors(bank: Bank, query: Query, weights: tuple[float, float]) -> list[int]:
-    """Exact search by a sum of the vectors that a bank has, some at a time."""
+    """Exact search by a weighted sum of a bank's two vectors, block by block."""
     return _first(np.concatenate([*_scores(bank, query, weights)]))
 
 

@@ -23,7 +23,7 @@ from towhom.records import circumstances, describe_data, write_record
 
 
 def main() -> None:
-    """Build, kill, go on, compare, and write a record."""
+    """Build, kill, continue, compare, and write a record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("bank", type=Path)
     parser.add_argument("logs", type=Path, nargs="+")
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _run(bank: Path, logs: list[Path], *, workers: int = 1, kill_after: int | None = None) -> dict[str, Any]:
-    """Build a bank in a process of its own; what that took."""
+    """Build a bank in a new process; returns what it cost."""
     command = [sys.executable, "-m", "towhom", "bank", "build", str(bank), *map(str, logs), "--quiet"]
     running = subprocess.Popen([*command, "--workers", str(workers)])
     parts = bank.with_name(f"{bank.name}.parts")

@@ -30,12 +30,12 @@ from towhom.live.responding import FOUND
 from towhom.records import circumstances, write_record
 
 _NOISE = 0.05
-"""Added to each number of a copy; vectors have length 1 and 96 numbers of about 0.1."""
+"""Size of the noise added to each number of a copy; vectors have length 1 and 96 numbers of about 0.1."""
 _QUERIES = 100
 
 
 def main() -> None:
-    """Make the bank, index it, and ask it."""
+    """Make the bank, index it, and search it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("bank", type=Path)
     parser.add_argument("--responses", type=int, default=1_000_000)
@@ -54,7 +54,7 @@ def main() -> None:
         queries = model.head.heard(model.mind.read(said).state)
         found, seconds = {}, {}
         for exact in (False, True):
-            nearest(bank, queries[0], FOUND, exact=exact)  # pages are read
+            nearest(bank, queries[0], FOUND, exact=exact)  # loads the pages into memory
             start = process_time()
             found[exact] = [{*nearest(bank, query, FOUND, exact=exact)} for query in queries]
             seconds[exact] = (process_time() - start) / len(queries)
@@ -78,7 +78,7 @@ def _size(bank: Bank) -> int:
 
 
 def _multiplied(source: Path, folder: Path, count: int) -> Bank:
-    """A bank of so many responses, of which only vectors and questions are ever looked at."""
+    """A bank of so many responses, of which only vectors and questions are used."""
     shutil.copytree(source, folder)
     bank = Bank(folder)
     table = bank.segments[0].table

@@ -40,9 +40,9 @@ from towhom.threads.talks import gather
 
 _FEATURES = ("energy", "words", "sense", "code")
 _SHRINK = 1.0
-"""How strongly weights are pulled towards 0, where features have a spread of 1."""
+"""Strength of the regularization of weights, for features with a spread of 1."""
 _WANTED = 0.5
-"""The share of what is shown that must be useful, on the half that the threshold is set on."""
+"""The share of shown answers that must be useful, on the half that sets the threshold."""
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def _ask(options: argparse.Namespace) -> None:
 
 
 def _questions(model: Model, path: Path) -> Iterator[list[Message]]:
-    """What people began conversations with, if they asked something."""
+    """The messages with which people began conversations, if they asked something."""
     for log in find_logs(path, report=Report()):
         for talk in gather(model.threads(log.messages(Report()))):
             first = talk.first
@@ -137,7 +137,7 @@ def _judge(options: argparse.Namespace) -> None:
 
 
 def _read(examples: Path, verdicts: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """How examples came about, and what was judged of each."""
+    """How the examples were drawn, and the examples with their verdicts."""
     head, *found = (json.loads(line) for line in examples.read_text("utf-8").splitlines())
     return head, [
         {"verdict": verdict, **{name: each[name] for name in ("where", "why", "likely") if name in each}}
@@ -146,7 +146,7 @@ def _read(examples: Path, verdicts: Path) -> tuple[dict[str, Any], list[dict[str
 
 
 def _fitted(examples: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Logistic regression, by Newton's method."""
+    """Weights by logistic regression, with Newton's method."""
     x = np.array([[each["why"][name] for name in _FEATURES] for each in examples])
     mean, spread = x.mean(0), x.std(0) + 1e-9
     design = np.column_stack([np.ones(len(x)), (x - mean) / spread])
@@ -168,7 +168,7 @@ def _likely(weights: dict[str, float], why: dict[str, float]) -> float:
 
 
 def _threshold(examples: Sequence[dict[str, Any]]) -> float:
-    """The lowest probability from which on enough of what is shown is useful."""
+    """The lowest threshold at which enough of the shown answers are useful."""
     for least in np.arange(0.05, 0.95, 0.05):
         shown = [each for each in examples if each["likely"] >= least]
         if shown and sum(each["verdict"] == "useful" for each in shown) >= _WANTED * len(shown):
@@ -177,7 +177,7 @@ def _threshold(examples: Sequence[dict[str, Any]]) -> float:
 
 
 def _counted(examples: Sequence[dict[str, Any]], least: float) -> dict[str, dict[str, int]]:
-    """Verdicts without a threshold, and with it: what is not shown is null."""
+    """Counts of verdicts without a threshold, and with it; answers that are not shown count as null."""
     shown = ["null" if each.get("likely", 0.0) < least else each["verdict"] for each in examples]
     return {
         "everything shown": dict(Counter(each["verdict"] for each in examples)),

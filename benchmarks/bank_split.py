@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _by_heading(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Logs in which a line begins a day."""
+    """Days of a log in which a line begins each day."""
     days = [place for place, line in enumerate(lines) if line.startswith("# ")]
     first, last = (days[int(len(days) * share)] for share in (_TRAIN, _DEV))
     yield "train", list(lines[:first])
@@ -47,7 +47,7 @@ def _by_heading(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _by_day_of_record(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """JSON lines, each with its time and channel."""
+    """Days of JSON lines that have times and channels."""
     records = [json.loads(line) for line in lines]
     days: dict[str | None, set[str]] = {}
     for record in records:

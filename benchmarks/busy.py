@@ -1,10 +1,10 @@
-"""What `towhom who` costs on an idle machine, and beside processes that keep every core busy.
+"""Measures the cost of `towhom who` on an idle machine, and on one where every core is busy.
 
     python benchmarks/busy.py LOG --json results/busy.json
 
-CPU time, user and system, of the whole process: threads that wait for each other by spinning show in it, the
-time that other processes take does not. Runs take turns. "own threads" is the same with as many threads of
-OpenBLAS as there are cores, which is what NumPy does by default and towhom does not.
+CPU time is user and system time of the whole process: it includes threads that wait for each other by
+spinning, but no time of other processes. Runs take turns. "own threads" is the same with as many threads of
+OpenBLAS as there are cores, which is NumPy's default, but not towhom's.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _TOLD = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """A process for each core that does nothing but compute."""
+    """Run a process for each core that does nothing but compute."""
     with ExitStack() as stack:
         for _ in range(cores()):
             process = stack.enter_context(subprocess.Popen([sys.executable, "-c", _SPIN]))
@@ -42,7 +42,7 @@ def busy() -> Iterator[None]:
 
 
 def cost(log: Path, environment: dict[str, str]) -> dict[str, float]:
-    """Seconds of one run."""
+    """Seconds that one run takes."""
     begin = perf_counter()
     with subprocess.Popen(
         [sys.executable, "-m", "towhom", "who", str(log)], stdout=subprocess.DEVNULL, env=environment
@@ -55,7 +55,7 @@ def cost(log: Path, environment: dict[str, str]) -> dict[str, float]:
 
 
 def measure(log: Path, rounds: int) -> dict[str, Any]:
-    """Medians of both ways, idle and busy, and how often as much it costs beside others."""
+    """Medians of both ways, idle and busy, and the ratio of busy to idle."""
     plain = {name: value for name, value in os.environ.items() if name not in _TOLD}
     ways = {"towhom": plain, "own threads": {**plain, "OPENBLAS_NUM_THREADS": str(cores())}}
     runs: dict[str, dict[str, list[dict[str, float]]]] = {way: {"idle": [], "busy": []} for way in ways}

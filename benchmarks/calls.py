@@ -28,7 +28,7 @@ from towhom.hearing.utterance import CALLED, SPOKEN
 from towhom.records import circumstances, describe_data, write_record
 
 PRIOR = 100
-"""Messages with a name in front that a manner is drawn towards."""
+"""Weight of the rate of a name in front, in messages, towards which rare manners are drawn."""
 DRESSES = (
     "{name}: {text}", "{name}, {text}", "{name} - {text}", "{name}> {text}", "@{name} {text}",
     "@{name}: {text}", "hey {name}, {text}", "hi {name} {text}", "thanks {name}, {text}",
@@ -38,7 +38,7 @@ DRESSES = (
 
 
 def worth(logs: list[LinkedLog], model: towhom.live.Model) -> dict[str, dict[str, Any]]:
-    """By manner, how many are named in it, and the share who are meant."""
+    """By manner, the number of people named in it, and the share who are meant."""
     named, meant = Counter[Manner](), Counter[Manner]()
     for log in logs:
         people = People()
@@ -67,7 +67,7 @@ def worth(logs: list[LinkedLog], model: towhom.live.Model) -> dict[str, dict[str
 
 
 def dressed(logs: list[LinkedLog], model: towhom.live.Model) -> dict[str, dict[str, Any]]:
-    """By dress, how often the addressee is heard as called, and how often somebody else is."""
+    """By form of the call, how often the addressee is recognised, and how often somebody else is."""
     table = {}
     for dress in DRESSES:
         count = heard_right = others = 0

@@ -2,11 +2,11 @@
 
     python -m benchmarks.chaos RECORD [--rooms 1000] [--seconds 60] [--every 4] [--servers 3] [--seed 1]
 
-It starts a PostgreSQL of its own (Debian's package `postgresql`), on this machine alone. Every few seconds a
-server is killed with its workers, and another started in its place; half-way, the database is restarted. In
-the end every room is read: what was acknowledged has to be there once, in order, and the observations have to
-be those that one server gives for the same messages without any trouble. It fails where that is not so; the
-record has the counts.
+It starts its own PostgreSQL (Debian's package `postgresql`), on this machine only. Every few seconds, a
+server is killed with its workers and replaced by a new one; half-way, the database is restarted. In the end
+every room is read: each acknowledged message must be there once, in order, and the observations must be
+those that one undisturbed server gives for the same messages. Otherwise, the program fails; the record has
+the counts.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     python -m benchmarks.cluster RECORD [--rooms 200] [--rounds 5] [--seconds 4] [--clients 8]
 
-All servers run from the beginning, each with one worker, and a PostgreSQL of its own (Debian's package
-`postgresql`, which waits for the disk, as SQLite does here with `synchronous = full`). Each is asked in turn,
-some rounds of some seconds: messages, one a request, in rooms that are in memory. With three servers, once
-any of them is asked, as a balancer does that knows nothing, and once always the same one for a room. Counted
-is the computing time of servers and database for a message, which a busy machine changes little; requests a
-second are given as a ratio to those with SQLite in the same round.
+All servers run from the beginning, each with one worker, beside a separate PostgreSQL (Debian's package
+`postgresql`, which waits for the disk, as SQLite does here with `synchronous = full`). They take turns in
+rounds of some seconds, with one message per request, in rooms that are in memory. Three servers are measured
+twice: with a random server for each request, and with always the same server for a room. The result is the
+processor time of servers and database per message, which a busy machine changes little; requests per second
+are given as a ratio to those with SQLite in the same round.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Kind:
-    """Servers that are asked alike.
+    """Servers that get the same kind of requests.
 
     Args:
-        servers: All of them.
-        sticky: Whether a room is always asked of the same one.
-        database: The process of their database, if they have one.
+        servers: All servers of this kind.
+        sticky: Whether requests for a room always go to the same server.
+        database: The number of their database's process, if they have one.
     """
 
     def __init__(self, servers: list[Server], *, sticky: bool, database: int | None) -> None:
@@ -46,12 +46,12 @@ class Kind:
         self._sticky = sticky
 
     def address(self, room: int) -> str:
-        """Whom to ask for a room."""
+        """The address of a server for a room."""
         number = room if self._sticky else random.randrange(len(self.servers))
         return self.servers[number % len(self.servers)].address
 
     def measure(self, rooms: int, clients: int, seconds: float) -> dict[str, float]:
-        """Ask again and again, for some seconds."""
+        """Send requests for some seconds; returns costs per request."""
         own = [each.process.pid for each in self.servers]
         before = (sum(map(seconds_of, own)), seconds_of(self.database), self._passed_on())
         start = time.perf_counter()
@@ -87,19 +87,19 @@ class Kind:
 
 
 def seconds_of(process: int | None) -> float:
-    """Seconds of computing that a process took, with all its children."""
+    """Seconds of processor time that a process used, with all its children."""
     if process is None:
         return 0.0
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return 0.0
     return sum(map(int, fields[11:15])) / _TICKS + sum(seconds_of(int(child)) for child in children)
 
 
 def summed(rounds: list[dict[str, dict[str, float]]], name: str) -> dict[str, Any]:
-    """What the rounds of a kind have in common."""
+    """A summary of all rounds of a kind."""
     own = [each[name] for each in rounds]
     speeds = [each[name]["requests_per_second"] / each["sqlite"]["requests_per_second"] for each in rounds]
     costs = [
@@ -143,7 +143,7 @@ def main() -> None:
                 "three_servers_any": Kind(begun[2:], sticky=False, database=postgres.pid),
             }
             for kind in kinds.values():
-                kind.measure(arguments.rooms, arguments.clients, arguments.seconds)  # to come into memory
+                kind.measure(arguments.rooms, arguments.clients, arguments.seconds)  # loads the rooms
             rounds = []
             for number in range(arguments.rounds):
                 rounds.append(

@@ -1,4 +1,4 @@
-"""The statistics tables of the corpora that we train and measure on, as a page with its record.
+"""Writes the statistics tables of the training and evaluation corpora, as a page with its record.
 
     python benchmarks/corpora.py ../shared/data CORPORA results
 
@@ -27,11 +27,11 @@ BUILDS = {
         "web-irc/developers.txt.xz", "web-irc/whatwg.txt.xz", "--split-by", "time",
     ],
 }  # fmt: skip
-"""Corpus -> arguments of `towhom corpus build`; what has a slash is a log in the folder of the data."""
+"""Corpus -> arguments of `towhom corpus build`; one with a slash is a log in the data folder."""
 
 
 def towhom(*arguments: str) -> str:
-    """Run the command and return what it prints."""
+    """Run the command and return its output."""
     command = [sys.executable, "-c", "from towhom.cli import main; main()", *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -53,7 +53,7 @@ def main() -> None:
             **{key: manifest[key] for key in ("hash", "settings", "left_out", "read", "sources")},
         }
         if len(manifest["sources"]) > 10:
-            record["corpora"][name].pop("sources")  # a line a file; the hash covers them
+            record["corpora"][name].pop("sources")  # one line per file; the hash covers them
         left_out = manifest["left_out"]
         page += [f"## {name}", "", f"    {command}", "", towhom("corpus", "stats", str(folder), "--markdown")]
         page += [

@@ -40,7 +40,7 @@ def tokenize_stage(logs: list[str], _folder: str) -> int:
 
 
 def build_stage(logs: list[str], folder: str, workers: int = 1) -> int:
-    """From raw log to corpus on disk."""
+    """Build a corpus on disk from raw logs."""
     settings = CorpusSettings(split_by=SplitBy.TIME)
     corpus = build_corpus(Path(folder) / "corpus", logs, settings=settings, workers=workers)
     read: int = corpus.manifest["read"]["lines"]["message"]
@@ -111,7 +111,7 @@ def scaled(logs: list[str], size: float, folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Run all stages, or one of them in a process of its own."""
+    """Run all stages, or one of them in a new process."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("logs", nargs="+")
     parser.add_argument("--sizes", type=float, nargs="*", default=[0.25, 2.0])

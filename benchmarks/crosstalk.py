@@ -41,12 +41,12 @@ from towhom.training.crosstalk.rooms import Segment, Source, Taught, read_recipe
 
 _CONTEXT = 15
 _DOCUMENT = 500
-"""Messages among which candidates are drawn."""
+"""Messages of a document, from which candidates are drawn."""
 _AT = re.compile(r"^\s*@([\w.-]+)[,:]?\s+")
 
 
 def kept_aside(source: Source, data: Path) -> list[Segment]:
-    """The pieces of a room that training has not learned from."""
+    """The segments of a room that were not used for training."""
     return [segment for segment in segments(source, data) if segment.part != "train"]
 
 
@@ -67,7 +67,7 @@ def selection(model: Model, room: list[Segment], most: int) -> dict[str, Any] | 
 
 
 def _line(taught: Taught) -> str:
-    """A line of a log, in which names in front are written as the protocol wants them."""
+    """A line of a log, with names in front written as the protocol requires."""
     message = taught.message
     if message.kind is not Kind.MESSAGE:
         return ""
@@ -93,7 +93,7 @@ def _selected(model: Model, corpus: Corpus, most: int) -> dict[str, Any]:
 
 
 def topics(model: Model, room: list[Segment]) -> dict[str, Any]:
-    """How well conversations match the topics of a room, which is shown as if it had none."""
+    """How well the found conversations match a room's topics, which are hidden from the model."""
     messages, matched = 0, 0.0
     for segment in room:
         chat = [
@@ -110,14 +110,14 @@ def topics(model: Model, room: list[Segment]) -> dict[str, Any]:
 
 
 def one_to_one(true: NDArray[np.int64], found: NDArray[np.int64]) -> float:
-    """Messages in common, if each conversation is matched with one topic as well as can be."""
+    """The overlap in messages, under the best one-to-one match of conversations and topics."""
     common = coo_array((np.ones(len(true)), (true, found))).toarray()
     rows, columns = linear_sum_assignment(-common)
     return float(common[rows, columns].sum())
 
 
 def meant(model: Model, room: list[Segment]) -> dict[str, Any]:
-    """Whom things are for, where that was noted."""
+    """Accuracy of addressees, in rooms where they were annotated."""
     right: list[bool] = []
     sure: list[float] = []
     truths = Counter[bool]()
@@ -138,7 +138,7 @@ def meant(model: Model, room: list[Segment]) -> dict[str, Any]:
 
 
 def measured(model: Model, source: Source, data: Path, most: int) -> dict[str, Any]:
-    """What there is to say about a room."""
+    """All results for a room."""
     room = kept_aside(source, data)
     result: dict[str, Any] = {}
     if any(each.addressees is not None for segment in room for each in segment.messages):

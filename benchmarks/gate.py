@@ -1,12 +1,12 @@
-"""A bot behind `towhom.Gate` in a room whose truth is known; the lag of its event loop; its memory.
+"""Measures a bot behind `towhom.Gate` in annotated rooms, the lag of its event loop, and its memory.
 
     python benchmarks/gate.py answering results/gate-answering.json
     python benchmarks/gate.py cost results/gate.json [--rooms 50] [--rate 200] [--seconds 20]
 
-The rooms are those of benchmarks/data. The bot's own messages are those of the file, whatever the gate says:
-each message is judged as if all before it had been answered as they should be. Beside the gate: a bot that
-answers everything, one that answers whenever its name is said or one of its messages is replied to, and one
-that answers messages with its name in front only.
+The rooms are those of benchmarks/data. The bot's own messages come from the file, whatever the gate decides:
+each message is judged as if all earlier ones had been answered correctly. The gate is compared with a bot
+that answers everything, one that answers whenever its name occurs or one of its messages gets a reply, and
+one that answers only messages with its name in front.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 class Told(NamedTuple):
-    """A message, and whether it is the bot's turn after it; None where either is right."""
+    """A message, and whether the bot should answer it; None if both are right."""
 
     message: Message
     turn: bool | None
 
 
 def read_room(path: Path) -> list[Told]:
-    """The messages of the room, with their truth."""
+    """The messages of a room, with their labels."""
     told, moment = [], _BEGIN
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if line.startswith("#") or not line.strip():
@@ -77,7 +77,7 @@ def read_room(path: Path) -> list[Told]:
 
 
 async def judged(told: list[Told], me: str, **policy: Any) -> list[bool]:
-    """Whether the gate wants each message answered."""
+    """Whether the gate decides to answer each message."""
     gate = Gate(me, commands=COMMANDS.get(me, ()), **policy)
     for speaker in dict.fromkeys((me, *(each.message.speaker for each in told))):
         await gate.hear(Presence(speaker, "club", bot=speaker in BOTS))
@@ -98,7 +98,7 @@ def figures(told: list[Told], answers: Iterable[bool]) -> dict[str, Any]:
 
 
 def compare(told: list[Told], me: str) -> dict[str, Any]:
-    """The gate beside simple rules."""
+    """The results of the gate and of simple rules."""
     own = {each.message.id for each in told if each.message.speaker == me}
     name = re.compile(rf"\b{me}\b", re.IGNORECASE)
     front = re.compile(rf"@?{me}\b", re.IGNORECASE)
@@ -136,11 +136,11 @@ def compare(told: list[Told], me: str) -> dict[str, Any]:
 async def lag(
     told: list[Told], rooms: int, rate: float, seconds: float, folder: str | None
 ) -> dict[str, Any]:
-    """How late the event loop is, and how long verdicts take, under a load of many rooms."""
+    """The lag of the event loop and the time of verdicts, under a load of many rooms."""
     gate = Gate(ME["first"], folder=folder)
-    for each in told:  # word lists of all languages in it
+    for each in told:  # loads the word lists of all its languages
         await gate.hear(each.message)
-    for number in range(rooms):  # the model and the rooms are there before it counts
+    for number in range(rooms):  # the model and the rooms are loaded before the measurement
         await gate.hear(replace(told[0].message, channel=f"room {number}", id="first"))
     late: list[float] = []
     took: list[float] = []
@@ -188,7 +188,7 @@ async def lag(
 
 
 def quantiles(seconds: list[float]) -> dict[str, float]:
-    """The median, what 99 of 100 are below, and the most, in milliseconds."""
+    """The median, the 99th percentile and the maximum, in milliseconds."""
     cut = statistics.quantiles(seconds, n=100)
     return {
         name: round(value * 1000, 2)
@@ -197,7 +197,7 @@ def quantiles(seconds: list[float]) -> dict[str, float]:
 
 
 async def memory(told: list[Told], rooms: int, messages: int) -> dict[str, Any]:
-    """What rooms take, once the model is loaded."""
+    """The memory of rooms, without that of the model."""
     gate = Gate(ME["first"], max_rooms=rooms)
     await gate.hear(told[0].message)
     before = resident()
@@ -214,13 +214,13 @@ async def memory(told: list[Told], rooms: int, messages: int) -> dict[str, Any]:
 
 
 def resident() -> int:
-    """Bytes of memory that the process has."""
+    """Bytes of memory that the process uses."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
-    """Measure how well it answers, or what that costs, each part of it in a process of its own."""
+    """Measure how well the gate decides, or what it costs, with each part in a new process."""
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=["answering", "cost"])
     parser.add_argument("record", type=Path)
@@ -258,7 +258,7 @@ def main() -> None:
 
 
 def _apart(part: str, arguments: argparse.Namespace) -> Any:
-    """A part, in a process of its own."""
+    """Run a part in a new process."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:

@@ -1,9 +1,9 @@
-"""Documents, messages, addressed messages and samples, counted by regular expression on the raw text.
+"""Counts documents, messages, addressed messages and samples by regular expressions on the raw text.
 
     python benchmarks/independent_count.py ../shared/data --json results/independent_count.json
 
-It shares no code with the corpus build that it checks. It counts twice: with the marks that IRC puts in front
-of an operator's name (`<@bz>`) as part of the name, and without them. People write `bz: ...` to either.
+It shares no code with the corpus build that it checks. It counts twice: with and without the marks that IRC
+puts in front of an operator's name (`<@bz>`) as part of the name. People write `bz: ...` in both cases.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Chat = list[tuple[str, str]]
 
 
 def ubuntu(folder: Path) -> Iterator[Chat]:
-    """One file, one document."""
+    """The documents of #ubuntu: one per file."""
     for path in sorted(folder.glob("*.txt")):
         with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
             yield [found.groups() for line in lines if (found := LINE.match(line))]  # type: ignore[misc]
 
 
 def web(folder: Path) -> Iterator[Chat]:
-    """A line `# YYYYMMDD` begins a document."""
+    """The documents of a web log: a line `# YYYYMMDD` begins each one."""
     for path in sorted(folder.glob("*.txt.xz")):
         chat: Chat = []
         with lzma.open(path, "rt", encoding="utf-8", errors="replace", newline="\n") as lines:
@@ -44,7 +44,7 @@ def web(folder: Path) -> Iterator[Chat]:
 
 
 def count(chats: Iterator[Chat], *, marks: bool) -> dict[str, int]:
-    """What the protocol finds."""
+    """Counts by the protocol."""
     result = dict.fromkeys(("found", "documents", "messages", "addressed", "samples", "training_samples"), 0)
     for chat in chats:
         if not chat:

@@ -27,11 +27,11 @@ from towhom.records import circumstances, describe_data, write_record
 ROOT = Path(__file__).parents[1]
 _CANDIDATES = 10
 _FIRST = 10
-"""Messages that are heard before the first question."""
+"""Number of messages before the first question."""
 
 
 def measure(model: Model, log: LinkedLog) -> dict[str, float]:
-    """What is measured of one chat, in percent."""
+    """The results for one chat, in percent."""
     addressees = describe_addressees(follow_logs(follow_model(model), [log]))
     threads = describe_threads([log], place_logs(model.threads, [log]))
     return {
@@ -44,7 +44,7 @@ def measure(model: Model, log: LinkedLog) -> dict[str, float]:
 
 
 def selection(model: Model, log: LinkedLog) -> dict[str, float]:
-    """How often what was really said next is selected, and how many drafts tie."""
+    """How often the true next message is selected, and how many drafts tie."""
     session, random = model.session(), Random(0)
     said = [message for message in log.lines if message.text]
     right = ties = asked = 0
@@ -64,9 +64,9 @@ def selection(model: Model, log: LinkedLog) -> dict[str, float]:
 
 
 def cases(model: Model) -> dict[str, list[int]]:
-    """By language, how many of the cases of calls are right, and how many there are."""
+    """By language, the number of correct cases of calls, and the number of all cases."""
     sys.path.insert(0, str(ROOT))
-    # Not at the start: what is measured may be a version that has no cases yet.
+    # Imported here, since the measured version may not have any cases yet.
     from tests.hearing.case_files import mistakes_in, read_cases
 
     found: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""A sentence encoder, all-MiniLM-L6-v2, run from its weights: what others would look for sentences with."""
+"""The sentence encoder all-MiniLM-L6-v2, run from its weights, to compare with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from towhom.extras import require
 
 _BATCH = 64
 _MOST = 64
-"""Pieces of a sentence that are read."""
+"""Number of word pieces of a sentence that are read."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -25,7 +25,7 @@ class MiniLM:
     """Encodes sentences.
 
     Args:
-        folder: With `config.json`, `vocab.txt` and `model.safetensors`.
+        folder: A folder with `config.json`, `vocab.txt` and `model.safetensors`.
     """
 
     def __init__(self, folder: Path) -> None:

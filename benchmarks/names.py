@@ -1,4 +1,4 @@
-"""What hiding speakers' names costs: the share of the text, by our rule and if every name were hidden.
+"""Measures the share of words lost by hiding speakers' names: by our rule, and if every name were hidden.
 
 python benchmarks/names.py CORPUS... --json results/names.json
 """
@@ -15,7 +15,7 @@ from towhom.text.vocabulary import NAME
 
 
 def measure(corpus: Corpus) -> dict[str, float]:
-    """Shares of the words of the training documents."""
+    """Shares of hidden words among the words of the training documents."""
     words = list(corpus.vocabulary.words)
     counts = dict(zip(words, corpus.vocabulary.counts.tolist(), strict=True))
     names = set().union(*(name_parts(name) for name in corpus.speaker_names))

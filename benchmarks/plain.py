@@ -1,9 +1,9 @@
-"""Training with the fast computation and with the plain padded one: the same accuracy, at another speed.
+"""Compares training with the fast computation and with the plain padded one: same accuracy, other speed.
 
     python benchmarks/plain.py CORPUS VECTORS --epochs 5 --json results/plain.json
 
 Trains SI-RNN twice with our settings and one seed, one run after the other, through all epochs. Speeds depend
-on the machine and on what else it does; `towhom bench train` has the two take turns.
+on the machine and its load; in `towhom bench train`, the two take turns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ METRICS = ("adr", "res", "adr_res")
 
 
 def course(training: dict[str, Any]) -> dict[str, Any]:
-    """What the record keeps of a training."""
+    """The part of a training's report that the record keeps."""
     by_epoch = [
         {
             "epoch": measured["epoch"],
@@ -43,7 +43,7 @@ def course(training: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(measured: dict[str, Any]) -> None:
-    """An epoch, as soon as it is over."""
+    """Print the results of an epoch."""
     dev = "  ".join(f"{metric} {measured['dev'][metric]:.2f}" for metric in METRICS)
     print(f"  epoch {measured['epoch']:2}  loss {measured['loss']:.5f}  {dev}", flush=True)
 

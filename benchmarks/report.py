@@ -2,11 +2,11 @@
 
     python benchmarks/report.py RECORD [--messages 100000] [--seed 0]
 
-The exports are made up, each with other random numbers: Slack's, three channels, a file a day; Telegram's,
-with three chats; and IRC logs of three channels, a file a day. Each goes through `towhom report` in a process
-of its own, which says how much processor time and memory it took; before that a quarter of it does, so that
-it is seen what memory grows with. The page is opened in Chromium, if there is one, which says how long that
-takes. Run it from the project's root.
+The exports are generated, each with different random numbers: one of Slack with three channels and a file
+per day, one of Telegram with three chats, and IRC logs of three channels with a file per day. `towhom
+report` reads each in a new process, whose processor time and memory are measured; before that it reads a
+quarter of the export, to show how memory grows. The page is opened in Chromium, if it is installed, to
+measure how long that takes. Run it from the project's root.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.workspace import Workspace, workspace
 
 
 def main() -> None:
-    """Make exports, report on them, write what it took."""
+    """Make exports, report on them, and write the costs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("record", type=Path)
     parser.add_argument("--messages", type=int, default=100_000)
@@ -87,7 +87,7 @@ def _irc(made: Workspace) -> dict[str, bytes]:
 
 
 def _said(made: Workspace) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Channel, speaker and message of all that people said, with names in the place of identifiers."""
+    """Channel, speaker and message of everything that people said, with names in place of identifiers."""
     names = {each["id"]: each["profile"]["display_name"] for each in json.loads(made.files["users.json"])}
     for file, content in made.files.items():
         channel, _, day = file.partition("/")
@@ -109,7 +109,7 @@ def _make(export: Path, name: str, seed: int, messages: int) -> int:
 
 def _run(folder: Path, name: str, seed: int, messages: int) -> dict[str, Any]:
     export, page = folder / f"{name}.zip", folder / f"{name}.html"
-    # In another process: memory of one that starts others would be taken for theirs.
+    # In another process, since the memory of a parent would be counted as that of its children.
     with get_context("spawn").Pool(1) as pool:
         said = pool.apply(_make, (export, name, seed, messages))
     command = [sys.executable, "-m", "towhom", "report", str(export), "-o", str(page)]
@@ -128,7 +128,7 @@ def _run(folder: Path, name: str, seed: int, messages: int) -> dict[str, Any]:
 
 
 def _opened(page: Path) -> int | None:
-    """How long a browser takes until the page is there, all of it."""
+    """The time until a browser has loaded the whole page; None without a browser."""
     chromium = shutil.which("chromium")
     if chromium is None:
         return None

@@ -29,7 +29,7 @@ COLOURS = {
 
 
 def main() -> None:
-    """Run the room, and write what was seen in it."""
+    """Run the room, and write the picture and the recording."""
     with tempfile.TemporaryDirectory() as folder:
         server = Synapse(Path(folder) / "synapse")
         try:
@@ -47,7 +47,7 @@ def main() -> None:
     console.file.close()
     (DOCS / "room.txt").unlink()
     picture = console.export_svg(title="three conversations, and a bot")
-    # Fonts of other hosts are not loaded.
+    # Remove fonts that would be loaded from other hosts.
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
     (DOCS / "room.svg").write_text(picture, "utf-8")
     header = {"version": 2, "width": 90, "height": len(lines) + 1, "title": "a bot in a Synapse room"}
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def recorded(server: Synapse, folder: Path) -> list[tuple[float, str, str]]:
-    """What is said in the room, by whom, and when."""
+    """The messages in the room, with times and speakers."""
     room = Room(server)
     robo = Robo(room.address, folder)
     robo.start()

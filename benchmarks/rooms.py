@@ -26,7 +26,7 @@ from towhom.readers import read_messages
 from towhom.records import circumstances, describe_data, write_record
 
 REACH = 50
-"""Where a name is hidden, messages count whose addressee has spoken within the last so many."""
+"""With hidden names, only messages count whose addressee spoke within so many messages before."""
 _AT = re.compile(r"\s*@([\w.-]+)")
 
 
@@ -42,14 +42,14 @@ def channels(path: Path) -> dict[str | None, list[Message]]:
 
 
 def last_days(messages: list[Message], share: float) -> int:
-    """Where the last days begin, by share of the days."""
+    """The place of the first message of the last days, by share of the days."""
     days = sorted({message.time.date() for message in messages if message.time})
     first = days[min(int(len(days) * (1 - share)), len(days) - 1)]
     return next(at for at, message in enumerate(messages) if message.time and message.time.date() >= first)
 
 
 def named(message: Message, people: Iterable[str]) -> tuple[str, str] | None:
-    """Who is named with an @ in front, and the text without it."""
+    """The person named by an @ in front, and the text without it; None if there is none."""
     known = {name.lower(): name for name in people}
     if message.addressee is not None:
         at = f"@{message.addressee}"
@@ -64,14 +64,14 @@ def named(message: Message, people: Iterable[str]) -> tuple[str, str] | None:
 
 
 class DirectRecent:
-    """Who addressed the speaker last, else who spoke last."""
+    """A baseline: the person who addressed the speaker last, else who spoke last."""
 
     def __init__(self) -> None:
         self._to: dict[str, str] = {}
         self._spoken: list[str] = []
 
     def __call__(self, speaker: str) -> str | None:
-        """Whom the speaker addresses."""
+        """The person whom the speaker addresses by this rule."""
         last = next((name for name in reversed(self._spoken) if name != speaker), None)
         return self._to.get(speaker, last)
 
@@ -83,7 +83,7 @@ class DirectRecent:
 
 
 def follow(model: towhom.live.Model, path: Path, share: float, most: int) -> dict[str, Any]:
-    """What is counted in one log."""
+    """The counts for one log."""
     count = right = hidden = found = recent = followed = 0
     for messages in channels(path).values():
         if len(messages) < _SMALLEST:
@@ -126,7 +126,7 @@ def follow(model: towhom.live.Model, path: Path, share: float, most: int) -> dic
 
 
 _SMALLEST = 200
-"""Messages of a channel that is looked at."""
+"""The least number of messages of a channel that is measured."""
 
 
 def main() -> None:

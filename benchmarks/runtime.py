@@ -1,4 +1,4 @@
-"""Running SI-RNN without torch: the NumPy forward pass beside ONNX Runtime.
+"""Compares two ways to run SI-RNN without torch: the NumPy forward pass and ONNX Runtime.
 
 Run it from the project's root, where torch is installed, and onnx, onnxscript and onnxruntime::
 
@@ -7,13 +7,13 @@ Run it from the project's root, where torch is installed, and onnx, onnxscript a
 Three ways to answer the same questions, on one thread:
 
 numpy          towhom.runtime
-onnx           the torch model's plain computation, exported as it is, in two graphs: utterances and dialog
-onnx, tuned    the operator GRU for utterances, and the dialog's steps written again, with merged matrices
+onnx           the torch model's plain computation, exported unchanged, in two graphs: utterances and dialog
+onnx, tuned    the operator GRU for utterances, and the dialog's steps rewritten with merged matrices
 
 Latencies are those of one question (`Session.select` without the tokenizer): with all utterances encoded, and
-with those of the context remembered. The ways take turns, in another order each time. Start-up is a fresh
-process from its beginning to its first answer, on graphs optimized beforehand. Lines of code are without
-blank lines, comments and docstrings.
+with those of the context remembered. The ways take turns, in a different order each time. Start-up is the
+time of a new process from its beginning to its first answer, with graphs optimized beforehand. Lines of code
+exclude blank lines, comments and docstrings.
 """
 
 from __future__ import annotations
@@ -72,15 +72,15 @@ class Runs(Protocol):
         """Probabilities, from embeddings."""
 
 
-# -- ONNX: what takes the place of towhom.runtime
+# -- ONNX: the replacement for towhom.runtime
 
 
 class Exported:
-    """The graphs of `export_model`, run.
+    """Runs the graphs of `export_model`.
 
     Args:
-        folder: Where they are.
-        context: T that they were made for.
+        folder: The folder with the graphs.
+        context: T of the graphs.
     """
 
     name = "onnx"
@@ -114,7 +114,7 @@ class Exported:
 
 
 class Tuned(Exported):
-    """The graphs of `tuned_model`, run."""
+    """Runs the graphs of `tuned_model`."""
 
     name = "onnx, tuned"
 
@@ -150,7 +150,7 @@ class Tuned(Exported):
 
 
 def _at_the_end(column: NDArray[np.int32], context: int) -> NDArray[np.int64]:
-    """(1, T) Whatever there is, `NOBODY` in front of it."""
+    """(1, T) The column at the end, with `NOBODY` in front."""
     result = np.full((1, context), NOBODY, np.int64)
     if column.shape[1]:
         result[:, -column.shape[1] :] = column
@@ -158,7 +158,7 @@ def _at_the_end(column: NDArray[np.int32], context: int) -> NDArray[np.int64]:
 
 
 def _session(path: Path, optimized: Path | None = None) -> Any:
-    """A graph on one thread; written in optimized form if there is a place to, else taken as it is."""
+    """A session for a graph on one thread; with `optimized`, the graph is optimized and written there."""
     ort = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -173,7 +173,7 @@ def _session(path: Path, optimized: Path | None = None) -> Any:
 
 
 def export_model(model: Any, context: int, folder: Path) -> None:
-    """A torch model's two graphs, from its plain computation."""
+    """Export a torch model's plain computation as two graphs."""
     import torch
     from torch import Tensor, nn
 
@@ -212,7 +212,7 @@ def export_model(model: Any, context: int, folder: Path) -> None:
             present: Tensor,
             candidates: Tensor,
         ) -> list[Tensor]:
-            """As `RecurrentSelector.forward`, from embeddings on."""
+            """The part of `RecurrentSelector.forward` after the embeddings."""
             none = context[:0]
             inputs = Inputs(none, none, none, context, sender, addressee, present, candidates)
             speakers, seen = self.model.encode(inputs, utterances)
@@ -245,7 +245,7 @@ def export_model(model: Any, context: int, folder: Path) -> None:
 
 
 def tuned_model(saved: SavedModel, folder: Path) -> None:
-    """SI-RNN's graphs made for ONNX Runtime: what is multiplied with the same states is one matrix."""
+    """Write SI-RNN's graphs for ONNX Runtime, with matrices merged that multiply the same states."""
     import torch
     from torch import Tensor, nn
 
@@ -268,7 +268,7 @@ def tuned_model(saved: SavedModel, folder: Path) -> None:
     }
 
     class Dialog(nn.Module):
-        """Algorithm 1 for one sample; the last row of the states is nobody's and stays zero."""
+        """Algorithm 1 for one sample; the last row of the states belongs to nobody and stays zero."""
 
         from_utterance: Tensor
         from_both: Tensor
@@ -351,10 +351,10 @@ def tuned_model(saved: SavedModel, folder: Path) -> None:
 
 
 def _export(module: Any, example: tuple[Any, ...], dynamic: tuple[Any, ...], path: Path) -> None:
-    """A module's graph, optimized."""
+    """Export a module's graph in optimized form."""
     import torch
 
-    quiet = io.StringIO()  # the exporter says a lot about what it tries and skips
+    quiet = io.StringIO()  # hides the exporter's many messages
     with warnings.catch_warnings(), redirect_stdout(quiet), redirect_stderr(quiet), torch.no_grad():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -365,18 +365,18 @@ def _export(module: Any, example: tuple[Any, ...], dynamic: tuple[Any, ...], pat
 
 
 def _optimize(save: Callable[[Path], object], path: Path) -> None:
-    """A graph as ONNX Runtime would rearrange it on every start, written once."""
+    """Write a graph optimized as ONNX Runtime would do on every start."""
     raw = path.with_name(f"raw {path.name}")
     save(raw)
     _session(raw, path)
     raw.unlink()
 
 
-# -- what is measured
+# -- measurements
 
 
 def make_questions(saved: SavedModel, count: int) -> list[Questions]:
-    """What a session that follows the sample chat would ask, from the first message on."""
+    """The questions of a session that follows the sample chat, from the first message on."""
     from towhom.chat import Kind
     from towhom.loading import load
     from towhom.readers import read_messages
@@ -385,7 +385,7 @@ def make_questions(saved: SavedModel, count: int) -> list[Questions]:
 
     with sample_chat() as sample:
         chat = [message for message in read_messages(sample) if message.kind is Kind.MESSAGE]
-    # A session finds out who is named in front of a message, and takes the name from the text.
+    # A session finds names in front of messages, and removes them from the texts.
     session = load().session()
     heard = [session.observe(message).message for message in islice(cycle(chat), count)]
     words = [saved.vocabulary.ids(tokenize(message.text)[:_MAX_WORDS]) for message in heard[: len(chat)]]
@@ -415,26 +415,26 @@ def make_questions(saved: SavedModel, count: int) -> list[Questions]:
 
 
 def answer(way: Runs, questions: Questions) -> Scores:
-    """All utterances encoded."""
+    """Answer with all utterances encoded."""
     return way.score_encoded(questions, way.encode_utterances(questions.tokens, questions.offsets))
 
 
 def answer_remembering(way: Runs, questions: Questions, context: Array) -> Scores:
-    """Only the candidates encoded."""
+    """Answer with only the candidates encoded."""
     offsets = questions.offsets[len(context) :]
     candidates = way.encode_utterances(questions.tokens[offsets[0] :], offsets - offsets[0])
     return way.score_encoded(questions, np.concatenate([context, candidates]))
 
 
 def difference(one: Scores, other: Scores) -> float:
-    """The largest between probabilities."""
+    """The largest difference between probabilities."""
     names = ("addressee", "response", "addressee_given", "response_given")
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
     return max(float(np.nanmax(np.abs(a - b), initial=0.0)) for a, b in pairs if a is not None)
 
 
 def measure_latency(ways: dict[str, Runs], asked: list[Questions], rounds: int) -> dict[str, Any]:
-    """Milliseconds of an answer, and of its parts; and of the processor, which others may be using."""
+    """Milliseconds of an answer and of its parts, by the clock and of processor time."""
     spent: dict[tuple[str, str], list[tuple[float, float]]] = {}
 
     def timed(name: str, what: str, call: Callable[..., Any], *arguments: object) -> Any:
@@ -464,7 +464,7 @@ def measure_latency(ways: dict[str, Runs], asked: list[Questions], rounds: int) 
 
 
 def first_answer(way: str, model: Path, folder: Path) -> None:
-    """What a fresh process does: all that is needed for one answer, in one of the ways."""
+    """Compute one answer in one of the ways, with everything that this needs, in a new process."""
     with np.load(folder / "question.npz") as stored:
         questions = Questions(**stored)
     if way == "numpy":
@@ -477,7 +477,7 @@ def first_answer(way: str, model: Path, folder: Path) -> None:
 
 
 def measure_start_up(ways: Iterable[str], model: Path, folder: Path, rounds: int) -> dict[str, Any]:
-    """Seconds of fresh processes until they have answered; Python and what all ways import, by itself."""
+    """Seconds until new processes have answered, and those for Python and the common imports alone."""
     spent: dict[str, list[float]] = {way: [] for way in ("imports alone", *ways)}
     for turn in range(rounds + 1):
         for way, seconds in spent.items():
@@ -497,7 +497,7 @@ def measure_start_up(ways: Iterable[str], model: Path, folder: Path, rounds: int
 
 
 def measure_installs() -> dict[str, Any]:
-    """Bytes that pip installs, dependencies included."""
+    """Bytes that pip installs, including dependencies."""
     result = {}
     for way, packages in _INSTALLS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -525,7 +525,7 @@ def code_lines(source: str) -> int:
 
 
 def count_lines() -> dict[str, Any]:
-    """Code that is written a second time, for all systems and for each."""
+    """Lines of duplicated code, for all systems together and for each."""
 
     def module(name: str) -> int:
         return code_lines(inspect.getsource(import_module(f"towhom.runtime.{name}")))
@@ -546,10 +546,10 @@ def count_lines() -> dict[str, Any]:
 
 
 def try_systems(saved: SavedModel, asked: list[Questions]) -> dict[str, Any]:
-    """Whether the other systems can be exported in the same way; with weights drawn at random.
+    """Whether the other systems can be exported in the same way, with random weights.
 
-    Those that cannot would need a computation of their own: Static-RNN's dialog encoder reads words, which
-    these graphs do not hand on, and the lengths of Static-Hier-RNN's sequences are not known beforehand.
+    Those that cannot would need their own computation: Static-RNN's dialog encoder reads words, which
+    these graphs do not pass on, and the lengths of Static-Hier-RNN's sequences are not known beforehand.
     """
     import torch
 
@@ -591,7 +591,7 @@ def main() -> None:
     if missing:
         parser.exit(1, f"this needs more packages: pip install {' '.join(missing)}\n")
     if any(os.environ.get(name) != value for name, value in _ONE_THREAD.items()):
-        # NumPy's library reads how many threads it may have when it is loaded.
+        # NumPy's library reads its number of threads when it is loaded.
         command = [sys.executable, *sys.argv]
         parser.exit(subprocess.run(command, env=os.environ | _ONE_THREAD, check=False).returncode)
     with tempfile.TemporaryDirectory() as folder:
@@ -604,7 +604,7 @@ def _measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     import torch
 
     torch.set_num_threads(1)
-    logging.disable(logging.CRITICAL)  # the exporter's, above all
+    logging.disable(logging.CRITICAL)  # mostly messages of the exporter
     saved = load_model(options.model)
     if saved.system not in ("sirnn", "sirnn-log"):
         raise SystemExit(f"{options.model}: this is a model of {saved.system}, not of sirnn")

@@ -3,12 +3,11 @@
     python benchmarks/scale.py RECORD LOG... [--messages 2000000] [--folder FOLDER]
     python benchmarks/scale.py RECORD --model
 
-The first measures and writes the record: messages of real rooms, repeated under other names of rooms as often
-as it takes. It goes on where it was if it is interrupted and given again with the same folder: what has been
-measured is in there. A run that was broken off is done anew, since its time counts. The second computes from
-the record what a billion messages take on 16 machines. Costs are seconds of the processor, not of the clock,
-so that other work on the machine matters little; the efficiency of two workers is of the clock and needs a
-machine that does nothing else.
+The first command measures and writes the record, on messages of real rooms, repeated under other room names
+as often as needed. After an interruption, the same command with the same folder continues from the stored
+measurements; an interrupted run is repeated, since its time counts. The second command computes from the
+record what a billion messages cost on 16 machines. Costs are seconds of processor time, so that other work
+on the machine matters little; the efficiency of two workers is by the clock and needs an idle machine.
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ from towhom.records import circumstances, describe_data, read_record, write_reco
 from towhom.wire import to_json
 
 ROOM = 60_000
-"""Messages of a room, which is a file."""
+"""Number of messages per room; each room is a file."""
 TASKS = 1_000
 MACHINES, CORES, MESSAGES = 16, 16, 1_000_000_000
 PUT_GET = 0.05
-"""Seconds that a request to an object store takes, as its vendors say; it is waited for, not computed."""
+"""Seconds to wait for a request to an object store, by its vendors' figures."""
 REQUESTS = 3_500
-"""Writes a second that S3 promises for a prefix."""
+"""Writes per second that S3 guarantees for a prefix."""
 
 
 def write_logs(folder: Path, logs: list[Path], messages: int) -> int:
-    """Rooms of real messages, a file each; their bytes."""
+    """Write rooms of real messages, one file each; returns their size in bytes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     source = _repeated(logs)
@@ -72,7 +71,7 @@ def _repeated(logs: list[Path]) -> Iterator[Message]:
 
 
 def run(logs: list[Path], out: Path, workers: int) -> dict[str, Any]:
-    """A run: seconds of clock and processors, and the memory of its largest process."""
+    """The costs of a run: seconds by the clock and of processors, and the memory of its largest process."""
     shutil.rmtree(out, ignore_errors=True)
     command = [
         sys.executable, "-m", "towhom", "threads", *map(str, logs), "--into", str(out),
@@ -96,7 +95,7 @@ def run(logs: list[Path], out: Path, workers: int) -> dict[str, Any]:
 
 
 def _digest(parts: list[Path]) -> str:
-    """Of the names and contents of all parts."""
+    """A hash of the names and contents of all parts."""
     digest = hashlib.sha256()
     for part in sorted(parts):
         digest.update(f"{part.name} {hashlib.sha256(part.read_bytes()).hexdigest()}\n".encode())
@@ -104,7 +103,7 @@ def _digest(parts: list[Path]) -> str:
 
 
 def steps(logs: Path, out: Path, part: int) -> dict[str, float]:
-    """Seconds of the processor that each step takes for a message."""
+    """Seconds of processor time of each step per message."""
     shutil.rmtree(out, ignore_errors=True)
     model = load_live()
     settings = Settings(
@@ -125,7 +124,7 @@ def steps(logs: Path, out: Path, part: int) -> dict[str, float]:
     start = time.process_time()
     answered = list(answers(model, lines))
     compute = time.process_time() - start
-    encode([], Command.THREADS, Output.PARQUET)  # what is imported for it is imported once a process
+    encode([], Command.THREADS, Output.PARQUET)  # imports happen once per process
     start = time.process_time()
     encode([thread_record(each) for each in answered], Command.THREADS, Output.PARQUET)
     write = time.process_time() - start
@@ -141,7 +140,7 @@ def _nothing(number: int) -> int:
 
 
 def scheduling() -> float:
-    """Seconds of the processor that a task takes in the scheduler and the client, which share a process."""
+    """Seconds of processor time per task in the scheduler and the client, which share a process."""
     with open_pool("local:2") as pool:
         start = time.process_time()
         for future in [pool.executor.submit(_nothing, number) for number in range(TASKS)]:
@@ -182,14 +181,14 @@ def measure(record: Path, logs: list[Path], messages: int, folder: Path) -> None
 
 
 def model(told: dict[str, Any], *, cores: int = CORES, part: int = PART) -> dict[str, float]:
-    """What a billion messages take, from the costs of one."""
+    """The costs of a billion messages, computed from those of one."""
     costs, parts = told["steps"], MESSAGES / part
     work = costs["decode"] + costs["compute"] + costs["write"]
     warm_up = work * WARM_UP / part
-    join = costs["decode"] + costs["write"]  # rows are written twice where a room is cut
+    join = costs["decode"] + costs["write"]  # rows of rooms that are cut are written twice
     cpu = MESSAGES * (costs["read"] + work + warm_up + join)
     tasks = 3 * parts  # read or cut, work, finish
-    requests = 8 * parts  # segment, rows, ends, part: each is written and read once, or listed
+    requests = 8 * parts  # segment, rows, ends, part: each is written once, and read or listed once
     waiting = requests * PUT_GET
     places = MACHINES * cores
     hours = (cpu + waiting) / places / 3600
@@ -211,7 +210,7 @@ def model(told: dict[str, Any], *, cores: int = CORES, part: int = PART) -> dict
 
 
 def show(record: Path) -> None:
-    """Print the model, for several sizes of parts."""
+    """Print the computed costs for several sizes of parts."""
     told = read_record(record)
     sizes = (1_000, 10_000, PART, 500_000)
     found = [model(told, part=part) for part in sizes]
@@ -221,7 +220,7 @@ def show(record: Path) -> None:
 
 
 def main() -> None:
-    """Measure, or compute from what was measured."""
+    """Measure, or compute from measured costs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("record", type=Path)
     parser.add_argument("logs", type=Path, nargs="*")

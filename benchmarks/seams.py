@@ -3,9 +3,9 @@
     python benchmarks/seams.py RECORD LOG... [--messages 20000] [--cuts 6] [--after 3000]
 
 The first messages of the longest room of each log are followed in one pass. Then the room is cut at several
-places, and each piece is followed from some messages before its cut on (the warm-up), as `threads --into` and
-`who --into` do it. Counted are the messages after a cut whose link, whose conversation (by its first
-message, after conversations have been joined across the cut) or whose likeliest addressee differs.
+places, and each piece is followed from some messages before its cut (the warm-up), as `threads --into` and
+`who --into` do. The result is the number of messages after a cut with a different link, conversation (by its
+first message, after conversations have been joined across the cut) or likeliest addressee.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from towhom.records import circumstances, describe_data, write_record
 WARM_UPS = (0, 100, 300, 1000, 3000)
 NEAR = 100
 _READ = 400_000
-"""Lines of a log that are looked at for its longest room."""
+"""Number of lines of a log that are searched for its longest room."""
 
 Answer = tuple[int, str | None]
-"""The line that is answered, and the addressee."""
+"""The line that a message answers, and its addressee."""
 
 
 def longest_room(path: Path, messages: int) -> list[Message]:
-    """The first messages of the room that has most."""
+    """The first messages of the longest room."""
     rooms = defaultdict[str | None, list[Message]](list)
     for message in islice(read_messages(path), _READ):
         if message.kind not in (Kind.SYSTEM, Kind.DAY):
@@ -41,7 +41,7 @@ def longest_room(path: Path, messages: int) -> list[Message]:
 
 
 def answers(model: Model, messages: list[Message], start: int, stop: int) -> list[Answer]:
-    """What is answered about each message; lines are places in the room."""
+    """The model's answer for each message; lines are places in the room."""
     places = {message.line: place for place, message in enumerate(messages)}
     return [
         (places[each.placed.replies_to[0]], each.addressee)
@@ -50,7 +50,7 @@ def answers(model: Model, messages: list[Message], start: int, stop: int) -> lis
 
 
 def threads(links: list[int]) -> list[int]:
-    """The first message of each message's conversation."""
+    """For each message, the first message of its conversation."""
     found: list[int] = []
     for place, link in enumerate(links):
         found.append(place if link == place else found[link])
@@ -58,7 +58,7 @@ def threads(links: list[int]) -> list[int]:
 
 
 def compare(model: Model, room: list[Message], cuts: int, after: int) -> dict[str, Any]:
-    """Answers after cuts against those of one pass, for each warm-up."""
+    """The differences between answers after cuts and those of one pass, for each warm-up."""
     whole = answers(model, room, 0, len(room))
     whole_threads = threads([link for link, _ in whole])
     places = [number * len(room) // (cuts + 1) for number in range(1, cuts + 1)]

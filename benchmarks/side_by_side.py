@@ -29,13 +29,13 @@ _MISTAKES = "mistakes"
 
 
 def answers_of(path: Path) -> dict[str, list[int]]:
-    """By window, the answers of a chat model."""
+    """The answers of a chat model, by window."""
     records = map(json.loads, path.read_text("utf-8").splitlines())
     return {record["chunk_id"]: record["parents"] for record in records if "parents" in record}
 
 
 def addressee(links: Mapping[int, int], log: LinkedLog, line: int) -> str | None:
-    """Whom a line is for, by links."""
+    """The addressee of a line, by links."""
     for _ in range(_DEEPEST):
         to = links.get(line, line)
         if to == line or any(log.lines[each].kind not in SPOKEN for each in (to, line)):
@@ -47,7 +47,7 @@ def addressee(links: Mapping[int, int], log: LinkedLog, line: int) -> str | None
 
 
 def kind_of(log: LinkedLog, line: int, window: int) -> str:
-    """What kind of line it is, by the true answers."""
+    """The kind of a line, by the true answers."""
     right = log.links[line]
     if line in right:
         return "starts something"
@@ -59,7 +59,7 @@ def kind_of(log: LinkedLog, line: int, window: int) -> str:
 
 
 def mistake_of(log: LinkedLog, line: int, ours: int) -> str:
-    """What a line does, and what a wrong link takes it for."""
+    """The kind of a wrong link: what the line truly does, and what the link takes it for."""
     right, speaker, other = log.links[line], log.lines[line].speaker, log.lines[ours].speaker
     people = {log.lines[each].speaker for each in right}
     does = "starts" if line in right else "goes on" if speaker in people else "answers"
@@ -72,7 +72,7 @@ def mistake_of(log: LinkedLog, line: int, ours: int) -> str:
 
 
 def compare(log: LinkedLog, ours: Mapping[int, int], theirs: Mapping[int, int]) -> dict[str, Counter[str]]:
-    """By kind of line: how many there are, and how many are right."""
+    """By kind of line: the number of lines, and of correct links."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     truth = {line: max(right) for line, right in log.links.items()}
     for line in sorted(theirs):

@@ -1,13 +1,13 @@
-r"""How fast the tokenizer is, and how often it gives exactly the tokens of NLTK's.
+r"""Measures the speed of the tokenizer, and how often its tokens are exactly those of NLTK.
 
 Run it from the project's root::
 
     python benchmarks/tokenizer.py ../shared/data/ubuntu-irc/train ../shared/data/web-irc --limit 300000 \
         --json results/tokenizer.json
 
-The three tokenizers take turns, a few thousand messages each, so that whatever else the machine does slows
-all of them alike. Ours starts with nothing remembered. Each gets the messages as they were written, and
-lower-casing is part of its time.
+The three tokenizers take turns, a few thousand messages each, so that other work on the machine slows all of
+them alike. Ours starts with an empty cache. Each gets the messages as they were written, and its time
+includes lower-casing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUOTES = {"``": '"', "''": '"'}
 
 
 def main() -> None:
-    """Read the logs, run the three tokenizers over them, show and write what came out."""
+    """Read the logs, run the three tokenizers on them, and show and write the results."""
     parser = argparse.ArgumentParser(description="Speed of the tokenizer, and agreement with NLTK's.")
     parser.add_argument("logs", nargs="+", metavar="LOG", help="a log, or a folder of logs")
     parser.add_argument("--limit", type=int, help="at most so many messages from each LOG")
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _measure(texts: list[str]) -> tuple[dict[str, float], list[str]]:
-    """Seconds spent by each tokenizer, and the messages that ours splits in another way."""
+    """Seconds spent by each tokenizer, and the messages that ours splits differently."""
     treebank, words = TreebankWordTokenizer(), NLTKWordTokenizer()
     spent = [0.0, 0.0, 0.0]
     different = []

@@ -1,4 +1,4 @@
-"""Chats that are made up on the spot, for all tests."""
+"""Generated chats for all tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests import skips
 
-# So that assertions of the public contracts say what they compared.
+# Makes assertions of the public contracts show the compared values.
 pytest.register_assert_rewrite("towhom.testing")
 
 _SKIPS = pytest.StashKey[list[str]]()
@@ -34,7 +34,7 @@ WORDS = (
 
 
 class LogWriter(Protocol):
-    """Writes an IRC log of some days and says where it is."""
+    """A function that writes an IRC log of some days and returns its path."""
 
     def __call__(
         self, name: str = ..., *, days: int = ..., lines: int = ..., seed: int = ..., bad: int = ...
@@ -42,7 +42,7 @@ class LogWriter(Protocol):
 
 
 def irc_days(random: Random, *, days: int, lines: int) -> list[str]:
-    """The lines of a log with day marks; half of what is said is meant to be addressed to somebody."""
+    """The lines of a log with day marks; about half of the messages address somebody."""
     log = []
     for day in range(days):
         log.append(f"# {20240101 + day}")
@@ -51,7 +51,7 @@ def irc_days(random: Random, *, days: int, lines: int) -> list[str]:
 
 
 def irc_line(random: Random, minute: int) -> str:
-    """One line: mostly a message, in all the ways in which people do and do not address somebody."""
+    """A random line: usually a message, with or without one of the forms of addressing somebody."""
     clock = f"[{minute // 60 % 24:02}:{minute % 60:02}]"
     speaker = random.choice(SPEAKERS)
     text = " ".join(random.choices(WORDS, k=random.randint(1, 8)))

@@ -1,4 +1,4 @@
-"""What something costs, whatever the machine is and does: lengths are compared, not seconds."""
+"""Checks costs independently of the machine: compares inputs of different lengths, not seconds."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable
 from time import process_time, sleep
 
 _NOISE = 0.005
-"""Seconds below which a cost says nothing."""
+"""Seconds below which a cost is noise."""
 _ATTEMPTS = 10
-"""The best counts: a machine that is busy makes things slower for a while, never faster."""
+"""Number of attempts, of which the best counts: a busy machine makes work slower, never faster."""
 _PAUSE = 0.2
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Seconds of the processor that something takes."""
+    """Seconds of processor time that a function takes."""
     start = process_time()
     work()
     return process_time() - start
 
 
 def check_growth(cost: Callable[[int], float]) -> None:
-    """Fail if what is four times as long costs more than ten times as much.
+    """Fail if an input that is four times as long costs more than ten times as much.
 
     Args:
-        cost: The seconds for something that is so many times as long.
+        cost: Gives the seconds for an input that is so many times as long.
     """
     costs = {1: float("inf"), 4: float("inf")}
     for attempt in range(_ATTEMPTS):

@@ -1,8 +1,9 @@
-"""Things that are written at once or not at all, by processes that are killed or may write only so much.
+"""Things that are written completely or not at all, by processes that are killed or have limited space.
 
-A program, since its processes fork: `python -m tests.killed NAME FOLDER` writes a thing again and again, each
-time in a folder of its own, and is killed before one more of the calls that change something; it prints how
-often. With a number of bytes after that, it writes it once, and no file may be larger.
+A program, since it forks: `python -m tests.killed NAME FOLDER old` writes a thing over an old version again
+and again, in new folders, by processes of which each is killed one call that changes something later than the
+last; it prints their number. With a number of bytes in place of `old`, it writes the thing once, with no file
+larger than that.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _NAMES = ("one", "two", "deep/three")
 
 
 class Thing(NamedTuple):
-    """Something that is written whole: `write(path, text)`, and what `read(path)` finds there."""
+    """Something that is written completely or not at all, by `write(path, text)`; `read(path)` reads it."""
 
     write: Callable[[Path, str], None]
     read: Callable[[Path], str]
@@ -111,27 +112,27 @@ THINGS = {
     "session": Thing(_write_session, _read_session),
     "record": Thing(_write_record, _read_record),
 }
-"""`in two steps` is for systems that cannot exchange two names."""
+"""Things by name; `in two steps` is for systems that cannot exchange two names."""
 
 
 def found(name: str, path: Path) -> str | None:
-    """What there is of a thing; None if there is nothing. Fails if there is half of it."""
+    """The text of a thing at a path; None if there is nothing. Fails if the thing is incomplete."""
     return THINGS[name].read(path) if path.exists() else None
 
 
 def killed_everywhere(name: str, folder: Path, *, there: bool) -> int:
-    """Have a thing written by processes that are killed, the n-th in the folder n; how many those were.
+    """Have a thing written by processes that are killed, the n-th in folder n; returns their number.
 
     Args:
-        name: Which of the `THINGS`.
-        folder: Where; it is empty.
-        there: Whether there is an old one.
+        name: The name in `THINGS`.
+        folder: An empty folder.
+        there: Whether an old version exists before.
     """
     return int(_run(name, folder, OLD if there else "").stdout)
 
 
 def written_in(name: str, path: Path, size: int) -> str:
-    """Have a thing written by a process whose files may have `size` bytes; what it fails with, or nothing."""
+    """Have a thing written with files of at most `size` bytes; returns the error, or an empty text."""
     done = _run(name, path, str(size))
     return str(json.loads(done.stdout))
 
@@ -142,7 +143,7 @@ def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def _killed(write: Callable[[Path, str], None], folder: Path, *, there: bool) -> int:
-    write(folder / "first", NEW)  # whatever is imported or compiled, is
+    write(folder / "first", NEW)  # imports and compiles everything beforehand
     for last in range(1000):
         path = folder / str(last) / "thing"
         path.parent.mkdir()
@@ -159,7 +160,7 @@ def _killed(write: Callable[[Path, str], None], folder: Path, *, there: bool) ->
 
 
 def _killed_before(last: int) -> None:
-    """End this process before so many more calls."""
+    """End this process before the call after so many others."""
     count = 0
 
     def hook(event: str, _: object) -> None:

@@ -1,7 +1,7 @@
-"""A workspace that was never anybody's: a Slack export of any size, with all that made exports go wrong.
+"""A generated Slack export of any size, with everything that has caused errors in exports.
 
-Threads of the platform that go on after midnight, mentions in front of emoji, bots, edits, texts that are
-formulas, messages of two channels with one identifier, newcomers whom nobody answers.
+It has threads of the platform that continue after midnight, mentions before emoji, bots, edits, texts that
+are formulas, messages of two channels with the same identifier, and newcomers whom nobody answers.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ EMOJI = (":tada: congrats", ":) nice", ":+1:", ":wave: hello there")
 
 @dataclass
 class Workspace:
-    """An export, and what a reading of it has to find."""
+    """An export, with the facts that a reading must find."""
 
     files: Files = field(default_factory=dict)
     count: int = 0
-    """Lines that somebody or a bot said."""
+    """Number of messages by people and bots."""
     replies: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Channel and identifier of a reply -> the identifier of what it answers."""
+    """Channel and identifier of a reply -> the identifier of the message that it answers."""
     overnight: list[tuple[str, str]] = field(default_factory=list)
     """Channel and identifier of the replies that came after midnight."""
 
@@ -79,7 +79,7 @@ class Workspace:
 def workspace(
     *, seed: int = 0, messages: int = 3100, days: int = 21, start: datetime | None = None
 ) -> Workspace:
-    """A Slack export of about so many messages in three channels, a file for each day of each."""
+    """A Slack export of about so many messages in three channels, with a file per channel and day."""
     random = Random(seed)
     ids = {name: f"U{number:03}" for number, name in enumerate((*PEOPLE, *NEWCOMERS))}
     made = Workspace()
@@ -119,19 +119,19 @@ def workspace(
 
 
 _HOURS = (1, 1, 1, 1, 1, 1, 2, 4, 8, 10, 10, 9, 6, 8, 9, 9, 8, 7, 8, 12, 14, 10, 6, 4)
-"""How much is said in each hour of a day."""
+"""Weights of the hours of a day."""
 
 
 def _exchange(
     random: Random, time: datetime, ids: dict[str, str], passed: float, made: Workspace, channel: str
 ) -> Iterator[dict[str, Any]]:
-    """A question with its answers, a remark, or something that made an export go wrong."""
+    """A question with its answers, a remark, or something that has caused errors in exports."""
     used = getattr(made, "_used", None) or set()
     made._used = used  # type: ignore[attr-defined]
 
     def message(who: str, text: str, when: datetime, **more: Any) -> dict[str, Any]:
         ts = f"{int(when.timestamp())}.000100"
-        while (channel, ts) in used:  # two channels may have an identifier in common, one has it once
+        while (channel, ts) in used:  # identifiers are unique within a channel, not across channels
             ts = f"{ts[:-6]}{int(ts[-6:]) + 100:06}"
         used.add((channel, ts))
         return {"type": "message", "ts": ts, "user": ids[who], "text": text, **more}

@@ -1,1 +1,1 @@
-"""Programs for those who work on towhom."""
+"""Programs for developers of towhom."""

@@ -1,8 +1,8 @@
 """Runs tests with the oldest and with the newest versions of every dependency that pyproject.toml allows.
 
-`make compat` does it for the core and all extras but `tensorboard` and `train`; `--extras all` runs all
-tests, with torch, which takes gigabytes. Each of the two has a virtual environment of its own. Lower bounds
-are installed as they stand, so each must have been published.
+`make compat` does it for the core and all extras except `tensorboard` and `train`; `--extras all` runs all
+tests, with torch, which takes gigabytes. Each of the two runs has its own virtual environment. Lower bounds
+are installed exactly, so each must have been published.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ USUAL = (
     "vectors",
 )
 TOOLS = ("hypothesis", "httpx", "nltk", "pandas", "pytest", "s3fs", "schemathesis")
-"""What the tests need, of the group `dev`: users do not install it."""
+"""Packages from the group `dev` that the tests need; users do not install them."""
 TESTS = {
     "core": (
         "tests/readers",
@@ -64,11 +64,11 @@ TESTS = {
     "vectors": ("tests/cli/test_vectors.py",),
     "all": ("tests",),
 }
-"""By extra, the tests that use its packages and need nothing more."""
+"""By extra, the tests that use its packages and no others."""
 
 
 def main() -> int:
-    """What the shell is told: 0 if the tests pass with both."""
+    """Run the program; returns the exit code, which is 0 if the tests pass with both."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--extras", default=",".join(USUAL), help="which, separated by commas")
     parser.add_argument("--only", choices=("oldest", "newest"), help="one of the two")
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def requirements(extras: list[str]) -> tuple[list[str], list[str]]:
-    """What the package needs with some extras, and what its tests need."""
+    """The requirements of the package with some extras, and those of its tests."""
     content = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     named = content["project"]["optional-dependencies"]
     ours = [
@@ -98,7 +98,7 @@ def requirements(extras: list[str]) -> tuple[list[str], list[str]]:
 
 
 def packages(extras: dict[str, list[str]], extra: str) -> Iterator[str]:
-    """What an extra needs, with those that it is made of.
+    """The requirements of an extra, including those of the extras in it.
 
     >>> sorted(packages({"a": ["x>=1,<2"], "b": ["y>=3,<4"], "all": ["towhom[a,b]"]}, "all"))
     ['x>=1,<2', 'y>=3,<4']
@@ -112,7 +112,7 @@ def packages(extras: dict[str, list[str]], extra: str) -> Iterator[str]:
 
 
 def at_lower_bound(requirement: str) -> str:
-    """The oldest version that is allowed.
+    """A requirement of the oldest allowed version.
 
     >>> at_lower_bound("numpy>=1.26,<3")
     'numpy==1.26'
@@ -126,7 +126,7 @@ def at_lower_bound(requirement: str) -> str:
 
 
 def install(folder: Path, extras: list[str], *, oldest: bool) -> Path:
-    """Make an environment; its interpreter."""
+    """Make a virtual environment; returns its interpreter."""
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python, constraints = folder / "bin" / "python", folder / "constraints.txt"
@@ -144,7 +144,7 @@ def install(folder: Path, extras: list[str], *, oldest: bool) -> Path:
 
 
 def passes(python: Path, extras: list[str]) -> bool:
-    """Whether the tests pass; what other versions warn of is not ours to mend."""
+    """Whether the tests pass; warnings of other versions are ignored."""
     parts = ["all"] if "all" in extras else ["core", *extras]
     tests = [each for part in parts for each in TESTS.get(part, ())]
     command = [str(python), "-m", "pytest", "-q", "-o", "filterwarnings=default", *tests]

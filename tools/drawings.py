@@ -8,18 +8,18 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "docs" / "drawings"
 
-# Colours that can be read on the light ground that every drawing brings along.
+# Colours that are readable on the light background of every drawing.
 INK, FAINT, GROUND, PAPER = "#1f2937", "#6b7280", "#f5f6fa", "#ffffff"
 BLUE, GREEN, ORANGE, VIOLET = "#2563eb", "#047857", "#b45309", "#6d28d9"
 
 
 class Drawing:
-    """An SVG that is put together from boxes, texts and arrows.
+    """An SVG made of boxes, texts and arrows.
 
     Args:
-        width: In pixels.
-        height: In pixels.
-        title: What is drawn, for those who cannot see it.
+        width: The width in pixels.
+        height: The height in pixels.
+        title: A description for people who cannot see the drawing.
     """
 
     def __init__(self, width: int, height: int, title: str) -> None:
@@ -36,7 +36,7 @@ class Drawing:
         anchor: str = "start",
         bold: bool = False,
     ) -> None:
-        """A line of text."""
+        """Draw a line of text."""
         weight = ' font-weight="600"' if bold else ""
         self._parts.append(
             f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}>'
@@ -53,7 +53,7 @@ class Drawing:
         *,
         colour: str = FAINT,
     ) -> None:
-        """A box with some lines in its middle, the first of them bold."""
+        """Draw a box with lines of text in its middle, the first of them bold."""
         self._parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8" fill="{PAPER}" '
             f'stroke="{colour}" stroke-width="1.5"/>'
@@ -68,7 +68,7 @@ class Drawing:
     def arrow(
         self, path: Sequence[tuple[float, float]], *, colour: str = FAINT, width: float = 1.5, bend: float = 0
     ) -> None:
-        """An arrow through some points; with two points, it may be bent sideways."""
+        """Draw an arrow through some points; with two points, it may be bent sideways."""
         (x1, y1), (x2, y2) = path[0], path[-1]
         if len(path) == 2 and bend:
             line = f"M{x1:g},{y1:g} Q{(x1 + x2) / 2 + bend:g},{(y1 + y2) / 2:g} {x2:g},{y2:g}"
@@ -80,7 +80,7 @@ class Drawing:
         )
 
     def svg(self) -> str:
-        """The file."""
+        """The SVG as text."""
         width, height = self._size
         marks = "".join(
             f'<marker id="{colour.strip("#")}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" '

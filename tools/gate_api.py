@@ -1,4 +1,4 @@
-"""Writes the part of the server's OpenAPI description that the TypeScript client is typed from.
+"""Prints the part of the server's OpenAPI description from which the TypeScript client's types are made.
 
 python tools/gate_api.py > clients/typescript/openapi.json
 """
@@ -19,7 +19,7 @@ _PATH = "/v1/gate"
 
 
 def gate_api(described: dict[str, Any]) -> dict[str, Any]:
-    """`/v1/gate` of a description, and the schemas that it needs; no bounds, which settings set."""
+    """The part for `/v1/gate` of a description with its schemas, without bounds, which depend on settings."""
     path = described["paths"][_PATH]
     schemas, wanted = described["components"]["schemas"], set[str]()
     new = _named(path)
@@ -47,7 +47,7 @@ def _unbounded(schema: Any) -> Any:
 
 
 def main() -> None:
-    """Print it."""
+    """Print the description."""
     app = FastAPI()
     app.include_router(router)
     print(json.dumps(gate_api(describe(app, Settings())), indent=1, sort_keys=True))

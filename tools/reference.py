@@ -1,4 +1,4 @@
-"""The reference pages of the documentation, made of the code: Python, command line, HTTP, settings.
+"""Generates the reference pages of the documentation from the code: Python, command line, HTTP, settings.
 
 `python -m tools.reference PAGE` prints one of them. The site makes them when it is built (`tools/site.py`).
 """
@@ -27,7 +27,7 @@ MODULES = {
     "towhom.rooms": "Connectors to chat servers.",
     "towhom.errors": "What can go wrong. Every error is a `TowhomError`; its message is for the user.",
 }
-"""What the page of Python describes, in this order; a name is described where it is met first."""
+"""The content of the page for Python, in this order; a name is described where it occurs first."""
 
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Example|Examples):$")
 
@@ -36,7 +36,7 @@ _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Example|Examples
 
 
 def python() -> str:
-    """The page of Python: every public name with its signature and its docstring."""
+    """The page for Python: every public name with its signature and its docstring."""
     lines = ["# Python", "", "Made from the docstrings of the code.", ""]
     met: set[int] = set()
     for module_name, about in MODULES.items():
@@ -104,7 +104,7 @@ def _members(name: str, cls: type[Any]) -> Iterator[str]:
 
 
 def _signature(name: str, value: Any) -> str:
-    """As it is called, over several lines if it is long."""
+    """The signature of a call, over several lines if it is long."""
     signature = inspect.signature(value)
     parameters = list(signature.parameters.values())
     if parameters and parameters[0].name == "self":
@@ -155,7 +155,7 @@ def _factory(owner: Any, name: str) -> str | None:
 
 
 def _docstring(value: Any) -> Iterator[str]:
-    """A docstring in the style of Google, as Markdown."""
+    """A docstring of Google style, as Markdown."""
     section, block = None, False
     for line in inspect.cleandoc(inspect.getdoc(value) or "").split("\n"):
         if found := _SECTION.match(line):
@@ -184,7 +184,7 @@ def _docstring(value: Any) -> Iterator[str]:
 
 
 def command_line() -> str:
-    """The page of the command line: every command with its arguments and options."""
+    """The page for the command line: every command with its arguments and options."""
     from towhom.cli import main
 
     lines = [
@@ -199,7 +199,7 @@ def command_line() -> str:
 
 
 def commands(group: click.Group, path: str = "towhom") -> Iterator[tuple[str, click.Command]]:
-    """Every command below a group, with what calls it."""
+    """Every command below a group, with the words that call it."""
     context = click.Context(group, info_name=path)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -231,7 +231,7 @@ def _cell(text: str) -> str:
 
 
 def http() -> str:
-    """The page of HTTP: every path with what it takes and answers."""
+    """The page for HTTP: every path with its requests and responses."""
     described = openapi()
     lines = [
         "# HTTP", "", f"Made from the server's own description, which it has at `/openapi.json` (version "
@@ -247,7 +247,7 @@ def http() -> str:
 
 
 def openapi() -> dict[str, Any]:
-    """What a server with default settings has at `/openapi.json`."""
+    """The OpenAPI description of a server with default settings, as at `/openapi.json`."""
     from towhom.serve.app import create_app
     from towhom.serve.service import Service
     from towhom.serve.settings import Settings
@@ -297,7 +297,7 @@ def _fields(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """A type, with a link where it is an object of its own."""
+    """The type of a schema, with a link if it is a named object."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
@@ -315,7 +315,7 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def settings() -> str:
-    """The page of the server's settings."""
+    """The page for the server's settings."""
     from towhom.serve.settings import PREFIX, Settings, known_settings
 
     lines = [

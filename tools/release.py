@@ -24,13 +24,13 @@ def run(*command: str | Path) -> None:
 
 
 def environment(folder: Path) -> Path:
-    """A new environment; where its programs are."""
+    """Make a virtual environment; returns the folder of its programs."""
     venv.create(folder, with_pip=True)
     return folder / "bin"
 
 
 def build(work: Path) -> list[Path]:
-    """Build both, and check what package indexes check."""
+    """Build both distributions, and run the checks of package indexes."""
     shutil.rmtree(DIST, ignore_errors=True)
     tools = environment(work / "tools")
     run(tools / "pip", "install", "--quiet", "build", "twine")
@@ -41,7 +41,7 @@ def build(work: Path) -> list[Path]:
 
 
 def try_out(distribution: Path, work: Path) -> None:
-    """Install one without a compiler, and let it show what it does."""
+    """Install a distribution without a compiler, and run it."""
     programs = environment(work / distribution.name)
     run(programs / "pip", "install", "--quiet", "--constraint", CONSTRAINTS, distribution)
     run(programs / "pip", "check")
@@ -50,7 +50,7 @@ def try_out(distribution: Path, work: Path) -> None:
 
 
 def main() -> None:
-    """Do all of it."""
+    """Build, check and try both distributions."""
     with tempfile.TemporaryDirectory() as temporary:
         for distribution in build(Path(temporary)):
             try_out(distribution, Path(temporary))

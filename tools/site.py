@@ -1,9 +1,9 @@
-"""The documentation site: `python -m tools.site OUT` writes it, and fails if a link leads nowhere.
+"""Builds the documentation site: `python -m tools.site OUT` writes it, and fails if a link is broken.
 
-The guides are read in the repository, too, where they link to records, code and the changelog. The site is
-made of a copy: `results/` and pages outside of `docs/` get a place in it, files that are linked come along
-as they are, a link to a folder becomes plain text, and the reference is made from the code
-(`tools/reference.py`). Zensical then makes HTML of it, as `mkdocs.yml` says.
+The guides are also read in the repository, where they link to records, code and the changelog. The site is
+made from a copy: `results/` and pages outside of `docs/` get a place in it, linked files are copied
+unchanged, a link to a folder becomes plain text, and the reference is generated from the code
+(`tools/reference.py`). Zensical then makes HTML from it, with the settings in `mkdocs.yml`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OUTSIDE = {
     "clients/typescript/README.md": "bots/typescript.md",
     "tests/languages/README.md": "parallel-chat.md",
 }
-"""Pages outside of `docs/`, and where the site has them."""
+"""Pages outside of `docs/`, and their places in the site."""
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 _CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -53,7 +53,7 @@ def prepare(folder: Path) -> None:
 
 
 def _relinked(markdown: str, uri: str, folder: Path) -> str:
-    """A page whose links lead to where the site has what they mean."""
+    """A page with its links changed to the places in the site."""
     inside = uri if uri.startswith("results/") else f"docs/{uri}"
     home = next((each for each, place in OUTSIDE.items() if place == uri and uri != "index.md"), inside)
 
@@ -82,7 +82,7 @@ def build(out: Path) -> None:
     """Write the site into a folder.
 
     Raises:
-        RuntimeError: Something is wrong with it; the text says what.
+        RuntimeError: The site has problems; the message lists them.
     """
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
@@ -100,7 +100,7 @@ def build(out: Path) -> None:
 
 
 class _Page(HTMLParser):
-    """What a page links to, what it loads, and what can be linked to in it."""
+    """Collects the links of a page, what it loads, and its anchors."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _Page(HTMLParser):
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take down what a tag refers to."""
+        """Record the links and the anchor of a tag."""
         values = {name: value for name, value in attrs if value is not None}
         self.anchors |= {values[name] for name in ("id", "name") if name in values}
         if tag == "a" and "href" in values:
@@ -122,7 +122,7 @@ class _Page(HTMLParser):
 
 
 def find_problems(site: Path) -> Iterator[str]:
-    """Links and pictures of a site that lead nowhere, and what it loads from other hosts."""
+    """Broken links and pictures of a site, and files that it loads from other hosts."""
     pages = {path: _Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
     for path, page in pages.items():
         name = path.relative_to(site)

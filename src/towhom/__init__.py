@@ -15,7 +15,7 @@ __all__ = ["Conversation", "Gate", "Kind", "Message", "Presence", "__version__",
 
 
 def __getattr__(name: str) -> object:
-    """`towhom.Gate`, which is loaded when it is asked for: `import towhom` needs no NumPy."""
+    """Import `towhom.Gate` on first use, so that `import towhom` needs no NumPy."""
     if name == "Gate":
         from towhom.bots import Gate
 

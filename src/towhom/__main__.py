@@ -1,4 +1,4 @@
-"""`python -m towhom` is `towhom`; launchers of many processes want a module."""
+"""Makes `python -m towhom` the same as `towhom`, since launchers of many processes need a module."""
 
 from towhom.cli import main
 

@@ -1,9 +1,9 @@
-"""Samples to arrays. The only place that pads; the shape letters used everywhere are defined here.
+"""Turns samples into arrays. Only this module pads; it also defines the shape letters used everywhere.
 
 B samples of a batch, T messages of context, P participants (the responder first), C candidates,
-U distinct utterances of the batch, W words of an utterance, N tokens of all of them, H hidden units.
+U distinct utterances of the batch, W words of an utterance, N tokens of all utterances, H hidden units.
 
-Questions and answers are two types: whatever scores takes `Questions`, and no label is in them.
+Questions and answers are two types: everything that scores takes `Questions`, which has no labels.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from towhom.corpus import Corpus
 
 NOBODY = -1
-"""No message, no addressee, or somebody who is not among the participants."""
+"""Stands for no message, no addressee, or somebody who is not among the participants."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What a selector may see: who said what to whom, who speaks next, and the candidates.
+    """The input of a selector: who said what to whom, who speaks next, and the candidates.
 
-    Participants are numbered within each sample: 0 is the responder, then those who speak in the context, the
+    Participants are numbered within each sample: 0 is the responder, then the speakers of the context, the
     most recent first. The candidate addressees are 1 to P - 1.
     """
 
@@ -33,54 +33,54 @@ class Questions:
     offsets: NDArray[np.int64]
     """(U + 1,) Where each utterance begins."""
     context: NDArray[np.int32]
-    """(B, T) The utterances said, the latest last; `NOBODY` in front of a context that is shorter."""
+    """(B, T) The utterances of the context, the latest last; shorter contexts have `NOBODY` in front."""
     sender: NDArray[np.int32]
-    """(B, T) Who said it."""
+    """(B, T) The speaker of each."""
     addressee: NDArray[np.int32]
-    """(B, T) To whom; `NOBODY` if to nobody in particular, to nobody present, or to oneself."""
+    """(B, T) The addressee of each; `NOBODY` if it is nobody in particular, not present, or the speaker."""
     participants: NDArray[np.int32]
-    """(B,) How many there are, the responder included."""
+    """(B,) Number of participants, including the responder."""
     candidates: NDArray[np.int32]
     """(B, C) The utterances to choose from."""
     speakers_so_far: NDArray[np.int32]
-    """(B,) How many people have spoken in the document, the responder included."""
+    """(B,) Number of people who have spoken in the document, including the responder."""
 
     def __len__(self) -> int:
         return len(self.participants)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(U,) Words of each utterance."""
+        """(U,) Number of words of each utterance."""
         return np.diff(self.offsets)
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """(B, P) Which participants there are; P is that of the sample that has most."""
+        """(B, P) Which participants exist; P is the largest number in any sample."""
         most = int(self.participants.max(initial=1))
         return np.arange(most)[None, :] < self.participants[:, None]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The truth: for losses and metrics, never for scoring."""
+    """The labels: for losses and metrics, never for scoring."""
 
     addressee: NDArray[np.int32]
-    """(B,) The participant addressed; `NOBODY` if they are not among the candidates."""
+    """(B,) The true addressee; `NOBODY` if they are not among the candidates."""
     response: NDArray[np.int32]
     """(B,) The true candidate."""
 
 
 class Batcher:
-    """Makes questions and answers of a corpus's samples.
+    """Makes questions and answers from the samples of a corpus.
 
     Args:
-        corpus: Where they are.
-        context: T, how many messages before the response are seen.
-        candidates: C, which set of candidates the corpus is asked for.
-        max_words: Words of an utterance that are seen; None for all.
+        corpus: The corpus that has the samples.
+        context: T, the number of messages before the response.
+        candidates: C, the size of the set of candidates to use.
+        max_words: Number of words of an utterance that are used; None for all.
         words: (V,) The model's id for every word of the corpus; None to leave them as they are.
-        distinct: Whether an utterance that occurs several times in a batch is given once. The plain
-            computation, which the fast one is tested against, gives it each time.
+        distinct: Whether an utterance that occurs several times in a batch is included once. The plain
+            computation, which the fast one is tested against, includes it each time.
     """
 
     def __init__(
@@ -114,13 +114,13 @@ class Batcher:
         candidates: NDArray[np.uint32] | None = None,
         context: int | None = None,
     ) -> Questions:
-        """What may be seen of some samples.
+        """The questions of some samples.
 
         Args:
             samples: (B,) Numbers of samples in the corpus.
-            candidates: (B, C) Utterances to choose from instead of those in the corpus, for training; of
+            candidates: (B, C) Utterances to choose from instead of those in the corpus, for training; from
                 the sample's own document.
-            context: T, if another than usual.
+            context: T, if it differs from the default.
         """
         positions, sender, addressee, participants = self._participants(samples, context)[:4]
         chosen = self._candidates[samples] if candidates is None else candidates
@@ -144,17 +144,17 @@ class Batcher:
         )
 
     def answers(self, samples: NDArray[np.int64], *, context: int | None = None) -> Answers:
-        """The truth about some samples."""
+        """The answers of some samples."""
         return Answers(self.addressees(samples, context=context), self._label[samples].astype(np.int32))
 
     def addressees(self, samples: NDArray[np.int64], *, context: int | None = None) -> NDArray[np.int32]:
-        """(B,) The participant that each of some samples addresses, as in `Answers`."""
+        """(B,) The true addressee of each sample, as in `Answers`."""
         return self._participants(samples, context)[4]
 
     def _participants(
         self, samples: NDArray[np.int64], context: int | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Messages of the context, their senders and addressees by number, how many; the true addressee."""
+        """The context's messages, senders and addressees; the number of participants; the true addressee."""
         messages = self.corpus.messages
         message = self._message[samples].astype(np.int64)
         context = context or self.context
@@ -171,7 +171,7 @@ class Batcher:
         sender = np.where(speaker == responder, 0, np.take_along_axis(numbers, latest, axis=1))
 
         def number(people: NDArray[np.int32]) -> NDArray[np.int32]:
-            """The numbers of some people, `NOBODY` for those who are not among the participants."""
+            """The numbers of people among the participants; `NOBODY` for others."""
             match = people[:, :, None] == speaker[:, None, :]
             found = np.take_along_axis(sender, match.argmax(axis=2), axis=1)
             known = np.where(match.any(axis=2), found, np.where(people == responder, 0, NOBODY))
@@ -184,12 +184,12 @@ class Batcher:
         sender = np.where(there, sender, NOBODY).astype(np.int32)
         participants = (1 + new.sum(axis=1)).astype(np.int32)
         positions = np.where(there, positions, NOBODY)
-        # Copies: torch takes no array that runs backwards, not even over a single message.
+        # Copies, since torch takes no array with negative strides, not even of a single message.
         backwards = (each[:, ::-1].copy() for each in (positions, sender, addressee))
         return *backwards, participants, true
 
     def _tokens(self, utterances: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The first words of some utterances, and where each begins."""
+        """The first words of some utterances, and the offsets at which each utterance begins."""
         starts = self.corpus.utterances.offsets[utterances]
         lengths = self.corpus.utterances.offsets[utterances + 1] - starts
         if self._max_words is not None:
@@ -203,11 +203,11 @@ class Batcher:
 def entries(
     offsets: NDArray[np.int64], utterances: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the entries of some utterances are, one after the other, and to which of them each belongs.
+    """The indices of all entries of some utterances, and for each entry the place of its utterance.
 
     Args:
-        offsets: (U + 1,) Where those of each utterance begin.
-        utterances: Which.
+        offsets: (U + 1,) Where the entries of each utterance begin.
+        utterances: The numbers of the utterances.
     """
     starts = offsets[utterances]
     lengths = offsets[utterances + 1] - starts
@@ -216,7 +216,7 @@ def entries(
 
 
 def _speakers_so_far(corpus: Corpus) -> NDArray[np.int32]:
-    """(M,) Speakers are numbered as they appear, so the highest number so far tells how many there were."""
+    """(M,) Number of speakers so far. They are numbered as they appear, so the highest number tells it."""
     result = np.empty(len(corpus.messages.speaker), np.int32)
     for start, stop in pairwise(corpus.documents.messages.tolist()):
         result[start:stop] = np.maximum.accumulate(corpus.messages.speaker[start:stop]) + 1

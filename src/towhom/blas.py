@@ -1,9 +1,9 @@
-"""Threads of NumPy's matrix products: one is enough for small ones.
+"""Limits NumPy's matrix products to one thread, which is enough for small ones.
 
-OpenBLAS, which NumPy comes with, cuts products among as many threads as there are cores. Those of a chat are
-too small to gain by it, and on a machine that is busy with something else the threads wait for each other.
+OpenBLAS, which comes with NumPy, divides products among as many threads as there are cores. The products of a
+chat are too small to gain by this, and on a busy machine the threads wait for each other.
 
-threadpoolctl lets but one thread of a program set the number, the first that does; sessions run in any.
+threadpoolctl cannot be used: it lets only the first thread set the number, but sessions run in any thread.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from threading import Lock
 from typing import NamedTuple
 
 _TOLD = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
-"""Where users say how many threads they want. Then it stays as they say."""
+"""Environment variables by which users set the number of threads; if one is set, it is respected."""
 _NAMES = tuple(product(("scipy_", ""), ("64_", "_64", "")))
-"""What stands before and behind the names of OpenBLAS's functions: NumPy's own copy has names of its own."""
+"""Prefixes and suffixes of the names of OpenBLAS's functions; NumPy's own copy uses some."""
 
 
 class _Threads(NamedTuple):
-    """OpenBLAS's functions. Their number is one for the whole process."""
+    """OpenBLAS's functions. The number of threads is the same for the whole process."""
 
     number: Callable[[], int]
     set_number: Callable[[int], None]
 
 
 class _Inside:
-    """How many are in `one_thread`, in any thread, and how many threads there were before the first came."""
+    """The number of callers inside `one_thread`, and OpenBLAS's number of threads before the first one."""
 
     lock = Lock()
     count = 0
@@ -41,10 +41,10 @@ class _Inside:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """NumPy's products run in the thread that calls them, until the last one who wants that has left.
+    """Run NumPy's products in the calling thread, until the last caller has left this context.
 
-    Entering and leaving takes microseconds. Where NumPy has another BLAS, and where the user has said in
-    the environment how many threads there are to be, nothing happens.
+    Entering and leaving takes microseconds. Nothing happens if NumPy has another BLAS, or if the user has set
+    the number of threads in the environment.
     """
     threads = _threads()
     if threads is None:
@@ -60,18 +60,18 @@ def one_thread() -> Iterator[None]:
     finally:
         with _Inside.lock:
             _Inside.count -= 1
-            # Somebody else may have set another number meanwhile; it stays.
+            # If other code has set another number meanwhile, keep it.
             if not _Inside.count and threads.number() == 1:
                 threads.set_number(_Inside.before)
 
 
 @cache
 def _threads() -> _Threads | None:
-    """Of the OpenBLAS that NumPy has loaded; None if there is none, or if the user has said how many."""
+    """The functions of NumPy's OpenBLAS; None if there is none, or if the user has set a number."""
     if any(name in os.environ for name in _TOLD):
         return None
     try:
-        # What depends on OpenBLAS has its functions too.
+        # A library that depends on OpenBLAS gives access to its functions.
         numpy = ctypes.CDLL(import_module("numpy.linalg._umath_linalg").__file__)
     except (ImportError, OSError):
         return None

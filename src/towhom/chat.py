@@ -1,4 +1,4 @@
-"""Chat as data: a message, a conversation of them, and who is there. Immutable, standard library only."""
+"""Chat as data: messages, conversations, and presence. Immutable, standard library only."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ class Kind(StrEnum):
 
     MESSAGE = "message"
     ACTION = "action"
-    """`/me`: the speaker does something; `text` is what."""
+    """`/me`: the speaker does something; `text` describes it."""
     NOTICE = "notice"
-    """A notice, or what a bot or an integration posts."""
+    """A notice, or a post by a bot or an integration."""
     SYSTEM = "system"
     """Joins, parts, topics, calls, pinned messages; `text` is what the log says."""
     RENAME = "rename"
-    """`speaker` is called `text` from now on."""
+    """`speaker` has the name `text` from now on."""
     DAY = "day"
     """A new day begins, at `time`: where one document ends and the next starts."""
     EDIT = "edit"
-    """The message `id` says `text` from now on."""
+    """The message `id` is edited; `text` is its new text."""
     DELETE = "delete"
-    """The message `id` is taken back."""
+    """The message `id` is deleted."""
 
 
 CHANGES = frozenset({Kind.RENAME, Kind.EDIT, Kind.DELETE})
-"""Lines that change what is known, and are no message of their own."""
+"""Kinds of lines that change earlier messages or names, and are no messages themselves."""
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def seconds_since_1970(time: datetime) -> float:
-    """A time without a zone counts as UTC, since only differences matter."""
+    """Seconds since 1970. A time without a zone counts as UTC, since only differences matter."""
     return (time - (_EPOCH if time.tzinfo is None else _EPOCH_UTC)).total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One line of a chat: who said what, and to whom, if that is known.
+    """One line of a chat: the speaker, the text, and the addressee if it is known.
 
     Args:
         speaker: The person who wrote it: their name as the log shows it, or their identifier on the

@@ -1,4 +1,4 @@
-"""`towhom serve`, as programs of ours see it that send it messages or ask it for some."""
+"""A client of `towhom serve`, for the programs here that send messages to it or ask it questions."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from towhom.documents import parse_json
 from towhom.errors import ConfigError
 
 AWAY = (OSError, HTTPException)
-"""What is raised where no server answers."""
+"""Errors that are raised if no server answers."""
 LONGEST_CHANNEL = 128
-"""Characters of a channel's id."""
+"""The largest number of characters of a channel's id."""
 _TIMEOUT = 60.0
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._#@:+-]")
 _SHORTENED = 90
-"""Characters that are left of an id that would be too long."""
+"""Number of characters that are kept of an id that would be too long."""
 
 JSON = dict[str, Any]
 
 
 class Reply(NamedTuple):
-    """What a server answers.
+    """The reply of a server.
 
     Args:
-        status: Of HTTP.
-        body: What it says; empty if that is no JSON object.
-        retry_after: Seconds after which it may take the same request, if it says so.
+        status: The HTTP status.
+        body: The content; empty if it is not a JSON object.
+        retry_after: Seconds after which the request may be sent again, if the server says so.
     """
 
     status: int
@@ -41,12 +41,12 @@ class Reply(NamedTuple):
 
     @property
     def code(self) -> str:
-        """What is wrong, for programs."""
+        """The error code, for programs."""
         return str(self._problem.get("code", ""))
 
     @property
     def sentence(self) -> str:
-        """What is wrong, for people."""
+        """The error message, for people."""
         return str(self._problem.get("message") or f"it answers with status {self.status}")
 
     @property
@@ -56,14 +56,14 @@ class Reply(NamedTuple):
 
 
 class Client:
-    """A server over HTTP; each thread has a connection of its own.
+    """A client of a server, over HTTP; each thread has its own connection.
 
     Args:
-        address: Like http://127.0.0.1:8080; without a scheme, it is http.
-        token: What requests bear, if the server wants one.
+        address: An address like http://127.0.0.1:8080; http is the default scheme.
+        token: The bearer token, if the server requires one.
 
     Raises:
-        ConfigError: It is no address.
+        ConfigError: The address is invalid.
     """
 
     def __init__(self, address: str, token: str | None = None) -> None:
@@ -87,17 +87,17 @@ class Client:
 
     @property
     def in_the_open(self) -> bool:
-        """Whether what is sent can be read on its way: neither encrypted nor on this machine."""
+        """Whether others could read the requests on their way: neither encrypted nor to this machine."""
         return self._kind is HTTPConnection and not _is_loopback(self._host)
 
     def ask(self, method: str, path: str, body: JSON | None = None, *, key: str | None = None) -> Reply:
-        """One request; a connection that the server has closed meanwhile is opened again.
+        """Send one request; a connection that the server has closed meanwhile is opened again.
 
         Args:
-            method: Of HTTP.
-            path: With `/v1` in front.
-            body: What is sent, if anything.
-            key: What tells the server that it has a request already.
+            method: The HTTP method.
+            path: The path, with `/v1` in front.
+            body: The content to send, if any.
+            key: The idempotency key, by which the server recognises a repeated request.
 
         Raises:
             OSError, HTTPException: No server answers; see `AWAY`.
@@ -123,13 +123,13 @@ class Client:
         return Reply(response.status, _object(raw), float(after) if after.isdecimal() else None)
 
     def close(self) -> None:
-        """Close all connections; the next request opens one again."""
+        """Close all connections; the next request opens a new one."""
         while self._open:
             self._open.pop().close()
 
 
 def channel_of(room: str) -> str:
-    """The id of the channel that is a room: what an id may not have is written as `~` and its number.
+    """The id of a room's channel; bytes that an id may not have are written as `~` and their hex code.
 
     >>> channel_of("#help@irc.example.org"), channel_of("!a b")
     ('#help@irc.example.org', '~21a~20b')
@@ -145,12 +145,12 @@ def channel_of(room: str) -> str:
 
 
 def fingerprint(*parts: str) -> str:
-    """A short text that is the same for the same parts: an identifier that a server can tell again."""
+    """A short hash that is the same for the same parts, for identifiers that stay the same."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def in_words(error: BaseException) -> str:
-    """Why no server answers, in words."""
+    """The reason why no server answers, in words."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 

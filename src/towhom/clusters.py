@@ -1,4 +1,4 @@
-"""Where work is done: in this process, in processes of this machine, or on a Dask cluster."""
+"""Pools for work: this process, processes of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _LOCAL = re.compile(r"local(?::(\d+))?")
 _REMOTE = re.compile(r"(?:tcp|tls|ucx|ws|wss)://\S+")
 _HERE = "127.0.0.1"
 _CONNECT = 15
-"""Seconds that a scheduler may take to answer."""
+"""Seconds to wait for a scheduler's answer."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 class InProcess(Executor):
-    """Does what it is given at once, in this process."""
+    """An executor that runs everything at once, in this process."""
 
     def submit(
         self, function: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Result]:
-        """Call a function now; its result, or what it raised."""
+        """Call a function now; the future has its result or its exception."""
         future = Future[Result]()
         try:
             future.set_result(function(*args, **kwargs))
@@ -41,12 +41,12 @@ class InProcess(Executor):
 
 @dataclass(frozen=True)
 class Pool:
-    """Something that does work.
+    """Workers, in this process or elsewhere.
 
     Args:
-        executor: Takes the work.
-        places: How many pieces of work can be done at a time, now.
-        where: What to tell people: addresses of the scheduler and of its dashboard; empty for this process.
+        executor: Runs the work.
+        places: Gives the number of tasks that can run at the same time now.
+        where: Text for people: addresses of the scheduler and its dashboard; empty without a cluster.
         processes: Whether the work is done in other processes.
     """
 
@@ -57,7 +57,7 @@ class Pool:
 
 
 def check_cluster(cluster: str) -> None:
-    """Refuse what names no cluster, before anything is done.
+    """Refuse a text that names no cluster, before any work is done.
 
     Raises:
         TowhomError: It is neither `local`, `local:N` nor the address of a scheduler.
@@ -72,7 +72,7 @@ def check_cluster(cluster: str) -> None:
 
 @contextmanager
 def open_pool(cluster: str | None) -> Iterator[Pool]:
-    """Where work is done, for a while.
+    """Open a pool for the duration of a `with` block.
 
     Args:
         cluster: None for this process; `local`, a process a core of this machine; `local:N`, N processes;
@@ -92,14 +92,14 @@ def open_pool(cluster: str | None) -> Iterator[Pool]:
         where = f"scheduler {client.scheduler.address}, dashboard {dashboard or 'none'}"
         try:
             yield Pool(executor, lambda: _places(client), where)
-        except CancelledError as error:  # what futures say when nobody is there any more to keep them
+        except CancelledError as error:  # futures raise it when the scheduler is gone
             reason = "the scheduler is gone, or has dropped the work; run the same command again to continue"
             raise TowhomError(f"{cluster}: {reason}") from error
 
 
 @contextmanager
 def open_processes(workers: int, cluster: str | None) -> Iterator[Pool]:
-    """Where work is done: on a cluster if one is named, else in processes of this machine, or in this one.
+    """Open a pool: on a cluster if one is named, else in processes of this machine, or in this process.
 
     Raises:
         TowhomError: As `open_pool`.
@@ -108,7 +108,7 @@ def open_processes(workers: int, cluster: str | None) -> Iterator[Pool]:
         with open_pool(cluster) as pool:
             yield pool
         return
-    # Processes are started afresh: this one may have threads, which a copy would not have.
+    # Processes are spawned, not forked: this one may have threads, which a fork would not have.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
         try:
             yield Pool(executor, lambda: workers)
@@ -118,7 +118,7 @@ def open_processes(workers: int, cluster: str | None) -> Iterator[Pool]:
 
 
 def _places(client: Any) -> int:
-    """How many threads the workers of a cluster have together; it may grow.
+    """Number of threads of all workers of a cluster; it may grow.
 
     Raises:
         CancelledError: The scheduler does not answer any more.
@@ -143,7 +143,7 @@ def _client(distributed: Any, cluster: str) -> Iterator[Any]:
         with client:
             yield client
         return
-    # One thread a process: the work is computing. Loopback only: nobody else is to use it.
+    # One thread per process, since the work is computation. Loopback only, so that nobody else can use it.
     with (
         distributed.LocalCluster(
             n_workers=int(local[1]) if local[1] else None,

@@ -1,4 +1,4 @@
-"""JSON and TOML, as they are read from files and command lines: what cannot be read is a `ValueError`."""
+"""Reads JSON and TOML from files and command lines; invalid content raises `ValueError`."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from towhom.version import __version__
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What a text in JSON says.
+    """The value of a text in JSON.
 
     Raises:
-        ValueError: It is no JSON, or it is nested too deeply to be anybody's.
+        ValueError: The text is not JSON, or is nested too deeply.
     """
     return _parsed(json.loads, text)
 
 
 def read_json(path: Path) -> Any:
-    """What a file in JSON says.
+    """The value of a file in JSON.
 
     Raises:
         OSError: It cannot be opened.
-        ValueError: It is no JSON in UTF-8, or nested too deeply.
+        ValueError: It is not JSON in UTF-8, or is nested too deeply.
     """
     return parse_json(path.read_text("utf-8"))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What a file in TOML says.
+    """The value of a file in TOML.
 
     Raises:
         OSError: It cannot be opened.
-        ValueError: It is no TOML in UTF-8, or nested too deeply.
+        ValueError: It is not TOML in UTF-8, or is nested too deeply.
     """
     found: dict[str, Any] = _parsed(tomllib.loads, path.read_text("utf-8"))
     return found
@@ -45,14 +45,14 @@ def read_toml(path: Path) -> dict[str, Any]:
 def read_described(
     path: Path, wanted: tuple[str, int], *, what: str, again: str | None, error: type[TowhomError]
 ) -> dict[str, Any]:
-    """The file in JSON that says what a folder is: its format and the version of that.
+    """The JSON file that describes a folder, after a check of its format and version.
 
     Args:
         path: The file.
-        wanted: The format and the version.
-        what: What the folder should be, in error messages.
-        again: What to do with a folder of another version.
-        error: What is raised.
+        wanted: The expected format and version.
+        what: What the folder should be, for error messages.
+        again: What to do with a folder of another version, for error messages.
+        error: The type of error to raise.
 
     Raises:
         TowhomError: The folder is something else, of another version, or damaged; it is of the type `error`.

@@ -1,4 +1,4 @@
-"""The errors that towhom raises on purpose: one base class, messages for the person who reads them."""
+"""The errors that towhom raises on purpose: one base class, with messages written for users."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class TowhomError(Exception):
 
 
 class LogError(TowhomError):
-    """A chat log that cannot be read, with the file and, where there is one, the line.
+    """A chat log that cannot be read; has the file and, if known, the line.
 
     Lines count from 1 here, as editors show them.
     """
@@ -21,7 +21,7 @@ class LogError(TowhomError):
         super().__init__(f"{where}: {reason}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        # It crosses from a worker process to the one that shows it.
+        # The error is sent from a worker process to the one that shows it.
         return _log_error, (self.reason, self.file, self.line)
 
 
@@ -34,7 +34,7 @@ class CorpusError(TowhomError):
 
 
 class BankError(TowhomError):
-    """A response bank that cannot be built, opened or asked."""
+    """A response bank that cannot be built, opened or searched."""
 
 
 class VectorsError(TowhomError):
@@ -66,4 +66,4 @@ class RoomError(TowhomError):
 
 
 class PluginError(TowhomError):
-    """A part of another package that cannot be loaded, or is not what it is registered as."""
+    """A part from another package that cannot be loaded, or is not of the kind it is registered as."""

@@ -1,4 +1,4 @@
-"""Conversations as folders that other tools load: a ConvoKit corpus, a Hugging Face dataset."""
+"""Writes conversations as folders for other tools: a ConvoKit corpus or a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def write_export(to: str, answers: Iterable[Answered], out: Path | None) -> int:
 
     Args:
         to: A name from `EXPORTS`.
-        answers: Messages, with what a model says of them.
+        answers: Messages with the model's answers.
         out: The folder, which appears when it is complete.
 
     Returns:
-        How many messages it has.
+        The number of messages in it.
 
     Raises:
-        TowhomError: There is no folder to write to, or something is there already.
+        TowhomError: No folder is given, or it exists already.
     """
     if out is None:
         raise TowhomError(f"--to {to} needs a folder to write to: -o FOLDER")
@@ -63,7 +63,7 @@ def write_export(to: str, answers: Iterable[Answered], out: Path | None) -> int:
 
 
 def _convokit(answers: Iterator[Answered], folder: Path, title: str) -> int:
-    """`utterances.jsonl` and what ConvoKit wants beside it; a conversation has its first message's id."""
+    """Write the files of a ConvoKit corpus; a conversation has the id of its first message."""
     speakers: dict[str, dict[str, Any]] = {}
     conversations: dict[str, dict[str, Any]] = {}
     begun: dict[str, str] = {}
@@ -71,7 +71,7 @@ def _convokit(answers: Iterator[Answered], folder: Path, title: str) -> int:
     with (folder / "utterances.jsonl").open("w", encoding="utf-8") as file:
         for answered in answers:
             found, message = record(answered), answered.message
-            if found["thread"] not in conversations:  # it may have started before what was chosen
+            if found["thread"] not in conversations:  # its start may not be among the chosen messages
                 begun[found["thread"]] = found["id"]
                 conversations[found["thread"]] = {"meta": {"room": found["room"]}, "vectors": []}
             first = begun[found["thread"]]
@@ -106,7 +106,7 @@ def _convokit(answers: Iterator[Answered], folder: Path, title: str) -> int:
 
 
 def _datasets(answers: Iterator[Answered], folder: Path, title: str) -> int:
-    """`messages.jsonl` and a card that says so, which is what `load_dataset` takes."""
+    """Write `messages.jsonl` and a card, for `load_dataset`."""
     from towhom.version import __version__
 
     count = 0
@@ -132,4 +132,4 @@ EXPORTS: dict[str, Callable[[Iterator[Answered], Path, str], int]] = {
     "convokit": _convokit,
     "datasets": _datasets,
 }
-"""What conversations can be written for, and what writes them."""
+"""Name -> the function that writes this kind of folder."""

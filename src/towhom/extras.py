@@ -1,4 +1,4 @@
-"""Optional parts: import what an extra brings, or say which command installs it."""
+"""Imports packages that an extra installs, or raises an error with the command that installs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import `module`, which the extra `extra` installs.
 
     Raises:
-        MissingExtraError: It is not installed; the message has the command that installs it.
+        MissingExtraError: The package is not installed; the message has the command that installs it.
     """
     try:
         return import_module(module)

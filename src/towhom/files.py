@@ -1,4 +1,4 @@
-"""Files as bytes: compressed ones are read as they are, and nothing is ever left half-written."""
+"""Files as bytes: reads compressed files, and writes files and folders completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile)
-"""What a truncated or damaged archive raises while it is read."""
+"""Errors raised while reading a truncated or damaged archive."""
 
 _BUFFER = 1 << 18
 _XZ_MEMORY = 256 << 20
-"""Bytes that unpacking may take. `xz -9` asks for 65 MB; an archive can ask for 4 GB."""
+"""Bytes of memory that unpacking may use. `xz -9` needs 65 MB; an archive can ask for 4 GB."""
 _ASIDE = "-old"
-"""Ends the name of a folder that is being replaced, for a moment."""
+"""Suffix of the temporary name of a folder that is being replaced."""
 _NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
-"""A full disk, a quota, a limit on files."""
+"""Error numbers of a full disk, a quota, a limit on files."""
 _HERE, _RENAME_EXCHANGE = -100, 2
-"""AT_FDCWD and a flag of renameat2, as Linux numbers them."""
+"""AT_FDCWD and a flag of renameat2, by their numbers in Linux."""
 
 
 def decompressed(stream: BinaryIO) -> BinaryIO:
@@ -39,22 +39,22 @@ def decompressed(stream: BinaryIO) -> BinaryIO:
     start = buffered.peek(8)[:8]
     for magic, unpacked in _MAGIC.items():
         if start.startswith(magic):
-            # Around the unpacking, a buffer of our own: iterating over its lines runs in C.
+            # With our own buffer around it, iterating over lines runs in C.
             return _Unpacked(unpacked(buffered), buffered)
     return buffered
 
 
 def decompressed_lzma(stream: BinaryIO, header: bytes) -> BinaryIO:
-    """The content of an LZMA stream that has its header elsewhere, as in a zip archive."""
+    """The content of an LZMA stream whose header is stored elsewhere, as in a zip archive."""
     return _Unpacked(_Xz(stream, header), stream)
 
 
 class _Xz(io.RawIOBase):
-    """The content of xz streams, one after the other, with a limit to the memory: `lzma.open` has none.
+    """The content of consecutive xz streams, with a limit on memory, which `lzma.open` does not have.
 
     Args:
         archive: The streams.
-        header: What comes before them.
+        header: Bytes to read before them.
     """
 
     def __init__(self, archive: BinaryIO, header: bytes = b"") -> None:
@@ -88,7 +88,7 @@ class _Xz(io.RawIOBase):
         return self._given
 
     def _next_stream(self) -> bytes:
-        """What follows after a stream; zeros may stand between."""
+        """The first bytes of the next stream; zeros may come between."""
         packed = self._stream.unused_data.lstrip(b"\0")
         while not packed:
             more = self._archive.read(_BUFFER)
@@ -106,7 +106,7 @@ _MAGIC: dict[bytes, Callable[[Any], Any]] = {
 
 
 class _Unpacked(io.BufferedReader):
-    """The content of an archive, which closes the archive too: the standard library leaves that open."""
+    """The content of an archive. Closing it closes the archive, too, unlike in the standard library."""
 
     def __init__(self, content: Any, archive: BinaryIO) -> None:
         super().__init__(content, _BUFFER)
@@ -119,12 +119,12 @@ class _Unpacked(io.BufferedReader):
 
 @contextmanager
 def atomic_file(path: Path, mode: str = "wb", *, private: bool = False) -> Iterator[IO[Any]]:
-    """Write a file under a temporary name beside it and rename it when all went well.
+    """Write a file under a temporary name beside it, and rename it when it is complete.
 
     Args:
-        path: What it is to be.
+        path: The final path.
         mode: As for `open`.
-        private: Whether it is for the user alone, whatever other new files are.
+        private: Whether only the user may read it, whatever the umask is.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -137,7 +137,7 @@ def atomic_file(path: Path, mode: str = "wb", *, private: bool = False) -> Itera
             file.flush()
             os.fsync(file.fileno())
         if not private:
-            # mkstemp makes files private; the result gets the rights any new file would have.
+            # mkstemp makes files private; the result gets the usual permissions of a new file.
             umask = os.umask(0)
             os.umask(umask)
             temporary.chmod(0o666 & ~umask)
@@ -150,14 +150,14 @@ def atomic_file(path: Path, mode: str = "wb", *, private: bool = False) -> Itera
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Fill a folder under a temporary name beside it; it takes its name when it is complete.
+    """Fill a folder under a temporary name beside it, and rename it when it is complete.
 
-    What an earlier run left behind when it was killed is removed. A folder that stands at `path` is
-    replaced, in one step where the system can exchange two names. Where it cannot, a run that is killed in
-    that moment leaves both folders beside `path`, and the next run begins by putting the old one back.
+    Leftovers of killed runs are removed. An existing folder at `path` is replaced, in one step if the system
+    can exchange two names. If it cannot, a run that is killed in that moment leaves both folders beside
+    `path`, and the next run begins by putting the old one back.
 
     Raises:
-        NotADirectoryError: There is something at `path` that is no folder.
+        NotADirectoryError: There is something other than a folder at `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and (path.is_symlink() or not path.is_dir()):
@@ -181,7 +181,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def _name(path: Path, error: BaseException) -> None:
-    """Say what could not be written: the system does not when there is no room."""
+    """Add the path to an error of a full disk, since the system does not name it."""
     if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
         error.filename = str(path)
 
@@ -191,7 +191,7 @@ def _prefix(path: Path) -> str:
 
 
 def _tidy(path: Path) -> None:
-    """Remove what killed processes left; what one of them moved aside is put back if nothing replaced it."""
+    """Remove leftovers of killed processes. A folder moved aside is put back if nothing replaced it."""
     prefix = _prefix(path)
     for left_over in [each for each in path.parent.iterdir() if each.name.startswith(prefix)]:
         suffix = left_over.name.removeprefix(prefix)
@@ -204,7 +204,7 @@ def _tidy(path: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Give two folders each other's name in one step; False where the system cannot."""
+    """Exchange the names of two folders in one step; returns False if the system cannot."""
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):  # not Linux, or an old one
@@ -218,7 +218,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _replace(temporary: Path, path: Path) -> None:
-    """Put a folder in the place of another, in two steps."""
+    """Replace a folder by another, in two steps."""
     aside = temporary.with_name(f"{temporary.name}{_ASIDE}")
     path.rename(aside)
     try:
@@ -231,7 +231,7 @@ def _replace(temporary: Path, path: Path) -> None:
 
 
 def _sync(folder: Path, *, deep: bool = True) -> None:
-    """Make sure that a folder, and all that is in it, survives a loss of power."""
+    """Make sure that a folder and its content survive a loss of power."""
     for path in [*(folder.rglob("*") if deep else ()), folder]:
         with suppress(OSError) if path.is_dir() else nullcontext():  # not every system can do it to folders
             descriptor = os.open(path, os.O_RDONLY)
@@ -242,7 +242,7 @@ def _sync(folder: Path, *, deep: bool = True) -> None:
 
 
 def _running(suffix: str) -> bool:
-    """Whether another process that made a temporary folder still runs."""
+    """Whether the process that made a temporary folder is another one and still runs."""
     process = suffix.split("-")[0]
     if not process.isdecimal() or int(process) == os.getpid():  # in a container every run may have our number
         return False

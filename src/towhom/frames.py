@@ -1,7 +1,7 @@
-"""Messages as columns: frames that pandas, Polars and pyarrow take, and Parquet files.
+"""Messages as columns: frames for pandas, Polars and pyarrow, and Parquet files.
 
-pyarrow makes them, which the extra `export` installs: it writes Parquet as well, so that one package does
-both. It is imported when a frame is asked for; `import towhom` needs neither it nor NumPy.
+Both are made by pyarrow, which the extra `export` installs. It is imported only when a frame is made;
+`import towhom` needs neither pyarrow nor NumPy.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ FIELDS = (
     "id", "room", "day", "time", "file", "line", "kind", "speaker", "name", "addressee", "how", "probability",
     "audience", "reason", "replies_to", "link_probability", "thread", "changes", "text",
 )  # fmt: skip
-"""The columns of a frame: what names a message, who says what to whom, and what it answers."""
+"""The columns of a frame: a message's id and place, its speaker, addressee and text, and its link."""
 
 _ROWS = 10_000
-"""Of a batch."""
+"""Number of rows of a batch."""
 
 
 class Frame:
-    """Messages as columns, for any library that speaks Arrow's PyCapsule interface.
+    """Messages as columns, for any library that supports Arrow's PyCapsule interface.
 
     `polars.DataFrame(frame)`, `pyarrow.table(frame)`, `pandas.DataFrame.from_arrow(frame)`; in older versions
     of pandas, `pyarrow.table(frame).to_pandas()`.
@@ -37,7 +37,7 @@ class Frame:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the columns."""
         return tuple(self._table.column_names)
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ def frame(
 
 @contextmanager
 def write_parquet(file: IO[bytes], fields: Sequence[str]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Writes records as a Parquet file, in the memory of a batch.
+    """Write records to a Parquet file, with one batch in memory at a time.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -162,7 +162,7 @@ def _batch(rows: Sequence[Mapping[str, Any]], schema: Any) -> Any:
 
 
 def _value(field: str, value: Any) -> Any:
-    """A value as Arrow has it: days and times are no texts, and no text has half a surrogate pair."""
+    """A value for Arrow: days and times are parsed, and half a surrogate pair in a text is replaced."""
     if field == "day" and value is not None:
         return date.fromisoformat(value)
     if field == "time" and value is not None:

@@ -1,4 +1,4 @@
-"""`towhom.load`, apart from what it loads: `import towhom` needs no NumPy."""
+"""`towhom.load`. It imports the model code only when called, so `import towhom` needs no NumPy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What all model folders have in common: their files, how they are written, and what is checked.
+"""The common part of all model folders: their files, writing, reading and checks.
 
-config.json         format, version, tokenizer, and what the kind of model needs
+config.json         format, version, tokenizer, and settings of the kind of model
 model.safetensors   weights
 vocab.json          the words, in the order of their vectors
 training.json       how it was trained and how good it is; for people, not needed to load it
@@ -40,13 +40,13 @@ def write_folder(
     training: Mapping[str, Any],
     card: str,
 ) -> None:
-    """Write a model folder; an older one at this place is replaced when the new one is complete.
+    """Write a model folder; an existing one is replaced when the new one is complete.
 
     Args:
-        folder: Where.
-        config: Its format and version, and what else is needed to read it.
+        folder: The folder to write.
+        config: The format, the version, and what else is needed to read the model.
         arrays: The weights, by name.
-        words: In the order of their vectors.
+        words: The words, in the order of their vectors.
         training: How it was trained and how good it is.
         card: A page for people.
     """
@@ -61,7 +61,7 @@ def write_folder(
 
 
 def format_of(folder: Path) -> object:
-    """The format that the configuration of a folder names; None if it has none that can be read."""
+    """The format in a folder's configuration; None if there is none, or it cannot be read."""
     try:
         config = read_json(folder / CONFIG)
     except (OSError, ValueError):
@@ -73,13 +73,13 @@ def read_config(folder: Path, format: str, version: int, *, kind: str) -> dict[s
     """The configuration of a model.
 
     Args:
-        folder: Where it is.
-        format: What it must be.
-        version: Of the format.
-        kind: What the model is called in error messages.
+        folder: The folder of the model.
+        format: The expected format.
+        version: The expected version of the format.
+        kind: The kind of model, for error messages.
 
     Raises:
-        ModelFormatError: It is no such model, it is of another version, or a part is missing or damaged.
+        ModelFormatError: The folder is no such model, has another version, or a part is missing or damaged.
     """
     if not folder.is_dir():
         raise ModelFormatError(f"{folder}: there is no such folder")
@@ -122,7 +122,7 @@ def read_weights(folder: Path) -> Arrays:
 
 
 def read_training(folder: Path) -> dict[str, Any]:
-    """How the model of a folder was trained, as far as it says so.
+    """The record of a model's training; empty if there is none.
 
     Raises:
         ModelFormatError: It cannot be read.
@@ -132,10 +132,10 @@ def read_training(folder: Path) -> dict[str, Any]:
 
 
 def check_weights(folder: Path, arrays: Arrays, expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Make sure that weights are those that a configuration asks for.
+    """Make sure that weights have the names and shapes that a configuration requires.
 
     Raises:
-        ModelFormatError: They are not; all that is wrong is named.
+        ModelFormatError: They do not; the message lists every problem.
     """
     found = {name: value.shape for name, value in arrays.items()}
     problems = [f"there is no {name}" for name in expected.keys() - found.keys()]

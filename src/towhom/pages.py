@@ -26,12 +26,12 @@ img {{ max-width: 100%; background: white }}
 
 
 def page(title: str, parts: Sequence[str]) -> str:
-    """A page of parts that are HTML already."""
+    """An HTML page made of parts in HTML."""
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
-    """A table of texts; of numbers, they are set flush right."""
+    """A table of texts, which are escaped. With `numbers`, columns after the first are aligned right."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
@@ -42,11 +42,11 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
 
 
 _MARKS = re.compile(r"[\\`*_\[\]~|]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
-"""What begins a link, a picture, code or emphasis, and what makes a link of an address."""
+"""Characters that begin a link, a picture, code or emphasis, or make an address a link."""
 
 
 def markdown_text(text: str) -> str:
-    r"""A text in one line of Markdown, in a table too, as it stands: no link, no picture, no HTML, no border.
+    r"""A text escaped for one line of Markdown or a table cell: without links, pictures, HTML or borders.
 
     >>> print(markdown_text("a|b <enter> ![x](http://example.org/x.png)"))
     a\|b &lt;enter&gt; !\[x\](http:\//example.org/x.png)
@@ -56,7 +56,7 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
-    r"""The same in Markdown.
+    r"""A table in Markdown; see `html_table`.
 
     >>> print(markdown_table(["a", "b"], [["x", "1|2"]], numbers=True))
     | a | b |

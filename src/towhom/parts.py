@@ -1,4 +1,4 @@
-"""Work in parts, each written to a folder when it is done: a run that was killed goes on from there."""
+"""Work in parts: each is written to a folder when it is done, so that a killed run can continue."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def prepare_parts(
     replace: bool,
     error: type[TowhomError],
 ) -> None:
-    """Make a folder for the parts of a run, or make sure that those that are there are of the same run.
+    """Make a folder for the parts of a run, or make sure that existing parts are of the same run.
 
     Args:
         parts: The folder; the names of parts begin with a digit.
-        settings: Of the run, as JSON can hold them; with the same ones, the same parts are made.
-        others: What to call each setting that differs: `another model`.
-        replace: Whether parts of another run are removed.
-        error: What is raised.
+        settings: The settings of the run as JSON values; the same settings make the same parts.
+        others: By setting, the words for a different one: `another model`.
+        replace: Whether to remove parts of another run.
+        error: The type of error to raise.
 
     Raises:
-        TowhomError: They are of another run, or nobody knows of which; it is of the type `error`.
+        TowhomError: The parts are of another or an unknown run; it is of the type `error`.
     """
     problem = _problem(parts, settings, others)
     if problem and not replace:
@@ -46,11 +46,11 @@ def prepare_parts(
 
 
 def _problem(parts: Path, settings: Mapping[str, Any], others: Mapping[str, str]) -> str | None:
-    """Why a run cannot go on with the parts that are there; None if it can."""
+    """Why a run cannot continue with the existing parts; None if it can."""
     try:
         found = read_json(parts / _SETTINGS)
     except FileNotFoundError:
-        # A run that was killed at once has no settings, but then it has no parts either.
+        # A run that was killed early has no settings, but then it has no parts either.
         none = not any(parts.glob("[0-9]*"))
         return None if none else f"there are parts, and no {_SETTINGS} that says of which run"
     except (OSError, ValueError) as error:

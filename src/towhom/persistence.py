@@ -1,7 +1,7 @@
-"""The paper's systems on disk: a folder with the weights, the words, and what they are.
+"""Stores the paper's systems: a folder with the weights, the words and the configuration.
 
-`towhom.model_folder` lists its files; the vectors of words are among the weights. Crosstalk has folders
-of its own: `towhom.crosstalk.folder`.
+`towhom.model_folder` lists its files; the word vectors are among the weights. `towhom.crosstalk.folder` has
+the folders of Crosstalk.
 """
 
 from __future__ import annotations
@@ -46,29 +46,29 @@ _VECTORS = "vectors"
 
 @dataclass(frozen=True)
 class SavedModel:
-    """All that a model folder holds."""
+    """The content of a model folder."""
 
     system: str
-    """Its name in the registry."""
+    """The system's name in the registry."""
     config: Any
     """The system's configuration."""
     weights: dict[str, NDArray[np.float32]]
     vocabulary: ModelVocabulary
     context: int
-    """T that it was trained with."""
+    """T, the number of messages of context in training."""
     rule: Rule
     max_words: int | None
     training: dict[str, Any] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The configuration as it can be chosen: without what makes the system this one."""
+        """The configuration without the settings that define the system."""
         own = entry(self.system).settings
         return {key: value for key, value in asdict(self.config).items() if key not in own}
 
     @property
     def fingerprint(self) -> str:
-        """Tells models apart that could answer differently."""
+        """A hash that differs between models that could answer differently."""
         seen = [self.system, self.settings, self.context, self.max_words, self.rule.value]
         digest = sha256(json.dumps([*seen, self.vocabulary.words]).encode())
         for name, array in sorted(self.weights.items()):
@@ -78,7 +78,7 @@ class SavedModel:
 
     @cached_property
     def runtime(self) -> NumpySelector:
-        """The model, to run without torch."""
+        """The model, for running without torch."""
         selector = runtime_class(self.system)(self.weights, self.vocabulary.matrix, self.config)
         selector.rule, selector.max_words = self.rule, self.max_words
         return selector
@@ -103,7 +103,7 @@ def save_model(
     context: int,
     training: dict[str, Any],
 ) -> None:
-    """Write a model folder; an older one at this place is replaced when the new one is complete."""
+    """Write a model folder; an existing one is replaced when the new one is complete."""
     weights = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
     saved = SavedModel(
         system, model.config, weights, vocabulary, context, model.rule, model.max_words, training
@@ -123,10 +123,10 @@ def save_model(
 
 
 def check_replaceable(folder: Path) -> None:
-    """Make sure that writing a model there destroys nothing but a model.
+    """Make sure that writing a model there replaces nothing but a model.
 
     Raises:
-        ConfigError: Something else is there.
+        ConfigError: The folder exists and is not a model.
     """
     if folder.exists() and not (folder / CONFIG).exists():
         raise ConfigError(f"{folder}: already exists and is not a model; choose another folder")
@@ -136,8 +136,8 @@ def load_model(folder: str | Path) -> SavedModel:
     """Read a model folder.
 
     Raises:
-        ModelFormatError: It is none, it is a Crosstalk model, it is of another version, or a part is missing
-            or damaged.
+        ModelFormatError: The folder is not a model, is a Crosstalk model, has another version, or a part is
+            missing or damaged.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -180,7 +180,7 @@ def load_model(folder: str | Path) -> SavedModel:
 
 
 def _vocabulary(folder: Path, arrays: Arrays) -> ModelVocabulary:
-    """The words with their vectors, which are taken out of the arrays."""
+    """The words with their vectors; removes the vectors from the arrays."""
     words = read_words(folder)
     matrix = arrays.pop(_VECTORS, None)
     if matrix is None or matrix.ndim != 2 or matrix.dtype != np.float32:

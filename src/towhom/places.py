@@ -1,4 +1,4 @@
-"""Files and folders here or at an address (`s3://`, `gs://`, `hdfs://`, `memory://`), by fsspec."""
+"""Files and folders on this machine or at addresses (`s3://`, `gs://`, `hdfs://`, `memory://`), by fsspec."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from towhom.files import atomic_file
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 _LOCAL = "file"
 _WHOLE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "memory"})
-"""Stores in which an object appears whole or not at all: no other name is needed while it is written."""
+"""Stores that write an object completely or not at all, so that no temporary name is needed."""
 _WRITING = ".writing-"
-"""Is part of the name of a file that is being written, elsewhere."""
+"""Part of the temporary name of a file, in other stores."""
 
 
 def is_address(text: str) -> bool:
@@ -34,10 +34,10 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A file or a folder somewhere. It is a name: it can be sent to other processes.
+    """The name of a file or a folder, local or at an address. It can be sent to other processes.
 
     Args:
-        name: A path or an address, as the user writes it.
+        name: A path or an address, as the user wrote it.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Place:
 
     @property
     def path(self) -> Path:
-        """Where it is, if it is local."""
+        """The path, if it is local."""
         return Path(self.name.removeprefix(f"{_LOCAL}://"))
 
     def absolute(self) -> Place:
-        """The same place, whatever folder a process works in."""
+        """The same place, independent of the working directory."""
         return self if is_address(self.name) else Place(str(self.path.absolute()))
 
     def is_folder(self) -> bool:
@@ -68,14 +68,14 @@ class Place:
         return bool(self._call("isdir"))
 
     def exists(self) -> bool:
-        """Whether there is anything of this name."""
+        """Whether there is a file or folder of this name."""
         return bool(self._call("exists"))
 
     def files(self, *, deep: bool = False) -> list[tuple[Place, int]]:
         """The files in a folder with their sizes, sorted by name; none if there is no folder.
 
         Args:
-            deep: Whether those in folders below count, too.
+            deep: Whether to include files in folders below.
         """
         try:
             found = self._call("find", maxdepth=None if deep else 1, detail=True)
@@ -84,12 +84,12 @@ class Place:
         return self._named(found)
 
     def matching(self) -> list[tuple[Place, int]]:
-        """The files that the name, which has `*`, `?` or `[` in it, stands for, with their sizes."""
+        """The files that match the name, which has `*`, `?` or `[` in it, with their sizes."""
         found = self._call("glob", detail=True)
         return self._named({path: told for path, told in found.items() if told["type"] == "file"})
 
     def size(self) -> int:
-        """Bytes of a file."""
+        """Size of the file in bytes."""
         return int(self._call("info")["size"] or 0)
 
     def open(self) -> BinaryIO:
@@ -98,12 +98,12 @@ class Place:
         return opened
 
     def read(self) -> bytes:
-        """What a file holds."""
+        """The content of the file."""
         content: bytes = self._call("cat_file")
         return content
 
     def write(self, content: bytes) -> None:
-        """Write a file, at once or not at all; one that is there is replaced."""
+        """Write the file completely or not at all; an existing file is replaced."""
         if self.local:
             with atomic_file(self.path) as file:
                 file.write(content)
@@ -118,14 +118,14 @@ class Place:
             system.mv(path, self._system()[1])
 
     def remove(self) -> None:
-        """Remove a file or a folder with all that is in it; nothing happens if there is none."""
+        """Remove a file, or a folder with its content; nothing happens if there is none."""
         try:
             self._call("rm", recursive=True)
         except FileNotFoundError:
             return
 
     def read_all(self, names: list[str]) -> Iterator[bytes]:
-        """What several files of a folder hold, in order; where the store can, all at once."""
+        """The contents of several files of a folder, in order; read together if the store supports it."""
         if not names:
             return
         system, path = self._system()
@@ -134,7 +134,7 @@ class Place:
         yield from (content[path] for path in paths)
 
     def _named(self, found: dict[str, Any]) -> list[tuple[Place, int]]:
-        """Files as the user would write them."""
+        """Files with names as the user would write them, and sizes."""
         system, _ = self._system()
         address = is_address(self.name)
         relative = not address and not self.path.is_absolute()
@@ -145,7 +145,7 @@ class Place:
         return named
 
     def _system(self) -> tuple[Any, str]:
-        """The file system and the name in it.
+        """The file system, and the name of this place in it.
 
         Raises:
             TowhomError: There is no such file system, or its package is not installed.
@@ -158,7 +158,7 @@ class Place:
         return system, str(path)
 
     def _call(self, method: str, *values: Any, **arguments: Any) -> Any:
-        """Call a method of the file system; what it raises names the place."""
+        """Call a method of the file system; errors get the name of the place."""
         system, path = self._system()
         try:
             return getattr(system, method)(path, *values, **arguments)

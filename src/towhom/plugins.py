@@ -1,4 +1,4 @@
-"""Parts that other packages bring: registered as entry points, or named as `module:Class`."""
+"""Parts from other packages: registered as entry points, or named as `module:Class`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def is_target(name: str) -> bool:
 
 
 def load_object(target: str, what: str) -> object:
-    """What `module:Name` names.
+    """Import the object that `module:Name` names.
 
     Args:
-        target: Where it is.
-        what: What it is called in errors.
+        target: The name, as `module:Name`.
+        what: What the part is called in error messages.
 
     Raises:
         PluginError: It cannot be imported.
@@ -56,12 +56,12 @@ def load_class(target: str, base: type[Part], what: str) -> type[Part]:
     """The class that `module:Class` names.
 
     Args:
-        target: Where it is.
+        target: The name, as `module:Name`.
         base: What it must be a subclass of.
-        what: What it is called in errors.
+        what: What the part is called in error messages.
 
     Raises:
-        PluginError: It cannot be imported, or is no such class.
+        PluginError: It cannot be imported, or is not such a class.
     """
     found = load_object(target, what)
     if not (isinstance(found, type) and issubclass(found, base)):

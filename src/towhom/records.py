@@ -1,4 +1,4 @@
-"""Records of runs: what a published number is traced back to."""
+"""Records of runs, from which published numbers come."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _ENVIRONMENT = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
     "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE",
 )  # fmt: skip
-"""What changes how fast the same code is on the same machine."""
+"""Environment variables that change the speed of the same code on the same machine."""
 
 
 def circumstances() -> dict[str, Any]:
-    """The command, the code, the versions and the machine: what it takes to run something again."""
+    """The command, the commit, the versions and the machine, to repeat a run."""
     return {
         "command": _command(),
         **_commit(),
@@ -43,18 +43,18 @@ def circumstances() -> dict[str, Any]:
 
 
 def describe_data(paths: Iterable[str | Path]) -> list[dict[str, str]]:
-    """Names, as they were given, and contents of files and folders."""
+    """The names of files and folders, as given, with hashes of their contents."""
     return [{"name": str(path), "sha256": _digest(Path(path))} for path in paths]
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
-    """Write a record as JSON, at once or not at all."""
+    """Write a record as JSON, completely or not at all."""
     with atomic_file(path, "w") as file:
         file.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """What `write_record` wrote.
+    """Read a record that `write_record` wrote.
 
     Raises:
         TowhomError: It cannot be read.
@@ -69,14 +69,14 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def _command() -> str:
-    """As one would type it; `python -m towhom` is `towhom`."""
+    """The command as a user would type it; `python -m towhom` becomes `towhom`."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
     return shlex.join([name, *sys.argv[1:]])
 
 
 def _processor() -> str:
-    """What it calls itself, and the widest vectors that it has."""
+    """The name of the processor, and its widest vector instructions."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
@@ -98,7 +98,7 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> dict[str, Any]:
-    """The commit of the checkout that this package runs from, if any, and whether files differ from it."""
+    """The commit of the checkout that this package runs from, if any, and whether files were changed."""
     here = Path(__file__).parent
     git = which("git")
     if git is None:

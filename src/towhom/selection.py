@@ -1,7 +1,7 @@
-"""Scores to a choice: the joint and the separate rule, by name. No label is in sight.
+"""Turns scores into a choice, by the joint or the separate rule. No labels are used.
 
-The paper's Eq. 6 maximizes P(r|C) P(a|C,r) + P(a|C) P(r|C,a) over pairs; its footnote, half the sum of their
-logarithms.
+The paper's Eq. 6 maximizes P(r|C) P(a|C,r) + P(a|C) P(r|C,a) over pairs; its footnote maximizes half the sum
+of their logarithms.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Rule(StrEnum):
     JOINT_LOG = "joint-log"
     """The same, decomposed as in the paper's footnote."""
     SEPARATE = "separate"
-    """Each by itself."""
+    """The best addressee and the best response, separately."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Probabilities that a selector gives. Addressees are participants 1 to P - 1; the responder is masked.
+    """The probabilities from a selector. Addressees are participants 1 to P - 1; the responder is masked.
 
     Args:
         addressee: (B, P) P(a|C); NaN where there is no such candidate.
@@ -48,9 +48,9 @@ class Scores:
 
     @classmethod
     def of_pairs(cls, scores: Array) -> Scores:
-        """From (B, P, C) logarithmic scores of pairs, minus infinity where there is no such addressee.
+        """Scores from (B, P, C) log scores of pairs; minus infinity means that there is no such addressee.
 
-        The responder's row counts where nobody else can be addressed: the response is all there is to choose.
+        If nobody can be addressed, the responder's row has the scores of the responses.
         """
         odds = np.exp(scores - scores.max(axis=(1, 2), keepdims=True))
         joint = odds / odds.sum(axis=(1, 2), keepdims=True)
@@ -59,12 +59,12 @@ class Scores:
         return cls(addressee, joint.sum(axis=1), joint=joint)
 
     def separate(self, rule: Rule) -> bool:
-        """Whether a rule chooses each by itself: it says so, or there is nothing joint to go by."""
+        """Whether to choose addressee and response separately: by the rule, or for lack of joint scores."""
         heads = self.addressee_given is not None and self.response_given is not None
         return rule is Rule.SEPARATE or not (heads or self.joint is not None)
 
     def pairs(self, rule: Rule) -> Array:
-        """(B, P, C) How good each pair is; minus infinity where there is no such addressee."""
+        """(B, P, C) The score of each pair; minus infinity where there is no such addressee."""
         a, r = self.addressee[:, :, None], self.response[:, None, :]
         if self.joint is not None and rule is not Rule.SEPARATE:
             pairs = self.joint
@@ -85,16 +85,16 @@ class Scores:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen."""
+    """The chosen addressees and responses."""
 
     addressee: NDArray[np.int64]
-    """(B,) The participant; `NOBODY` where there is no candidate."""
+    """(B,) The participant; `NOBODY` if there is no candidate."""
     response: NDArray[np.int64]
     """(B,) The candidate."""
 
 
 def choose(scores: Scores, rule: Rule = Rule.JOINT) -> Choice:
-    """The best pair, or the best of each.
+    """The best pair, or the best addressee and the best response.
 
     >>> scores = Scores(np.array([[np.nan, 0.6, 0.5]]), np.array([[0.2, 0.7]]))
     >>> choose(scores, Rule.SEPARATE)
@@ -102,7 +102,7 @@ def choose(scores: Scores, rule: Rule = Rule.JOINT) -> Choice:
     """
     masked = np.isnan(scores.addressee)
     if scores.separate(rule):
-        # Not the best product: where all responses score zero, it would not know the addressees apart.
+        # Not the best product, which is the same for all addressees if all responses score zero.
         addressee = np.where(masked, -np.inf, scores.addressee).argmax(axis=1)
         response = scores.response.argmax(axis=1)
     else:
@@ -110,6 +110,6 @@ def choose(scores: Scores, rule: Rule = Rule.JOINT) -> Choice:
         best = pairs.reshape(len(pairs), -1).argmax(axis=1)
         addressee, response = np.divmod(best, pairs.shape[2])
     nobody = masked.all(axis=1)
-    # With nobody to address, the response still has to be the best.
+    # If there is nobody to address, choose the best response.
     response = np.where(nobody, scores.response.argmax(axis=1), response)
     return Choice(np.where(nobody, NOBODY, addressee), response)

@@ -1,3 +1,3 @@
-"""The version, apart from the rest: everything may import it."""
+"""The version, in a separate module that every module may import."""
 
 __version__ = "1.0.0"

@@ -1,16 +1,16 @@
-"""Texts of others, made safe to show: what would command a terminal is shown as a sign of its own."""
+"""Makes texts of others safe to show: characters that would control a terminal are escaped."""
 
 from __future__ import annotations
 
 import re
 
-# Control characters but tab and line feed; all that changes the direction of writing; separators of lines and
-# paragraphs; half surrogate pairs, which cannot be written at all. Not joiners: emoji and Persian need them.
+# Control characters except tab and line feed; marks of writing direction; separators of lines and paragraphs;
+# half surrogate pairs, which cannot be encoded. Joiners are kept, since emoji and Persian need them.
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    r"""A text with its control characters written out.
+    r"""A text with its control characters escaped.
 
     >>> print(visible("a\x1b[2Jb \u202egnp.exe"))
     a\x1b[2Jb \u202egnp.exe

@@ -1,7 +1,7 @@
-"""A message as JSON: one way to read it, a short form to write it on a line, and one with all fields.
+"""A message as JSON: reads it, and writes it in a short form on one line or with all fields.
 
-What a model says of a message is JSON in two more forms, made of these: `towhom.serve.answers` has the one of
-HTTP, the storage, the page and MCP, `towhom.live.reading` the rows of tables and JSON lines.
+A model's answers have two more JSON forms based on these: `towhom.serve.answers` has the one for HTTP, the
+storage, the page and MCP; `towhom.live.reading` has the rows of tables and JSON lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def message_from(value: Any, *, line: int | None = None) -> Message:
     """The message that a JSON object describes.
 
     Raises:
-        ValueError: It describes none; the text says why.
+        ValueError: The value describes no message; the error says why.
     """
     if not isinstance(value, dict):
         raise ValueError("not a JSON object" if not isinstance(value, bytes) else "not JSON")
@@ -53,7 +53,7 @@ def message_from(value: Any, *, line: int | None = None) -> Message:
 
 
 def _identifier(value: object, key: str) -> str:
-    """A text; platforms number people and messages, too."""
+    """An identifier as a text; some platforms use whole numbers."""
     if isinstance(value, str):
         return value
     if type(value) is int:
@@ -62,7 +62,7 @@ def _identifier(value: object, key: str) -> str:
 
 
 def to_json(message: Message) -> str:
-    """A message as one line of JSON, as files and journals have it; unknown fields are left out.
+    """A message as one line of JSON, for files and journals; fields without a value are left out.
 
     >>> to_json(Message("ada", "done", addressee="grace"))
     '{"speaker": "ada", "text": "done", "addressee": "grace"}'
@@ -83,13 +83,13 @@ def to_json(message: Message) -> str:
     line = json.dumps(value, ensure_ascii=False)
     try:
         line.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
+    except UnicodeEncodeError:  # half a surrogate pair, which only JSON escapes can represent
         return json.dumps(value)
     return line
 
 
 def message_record(message: Message) -> dict[str, Any]:
-    """A message with all fields, as HTTP, the storage and the page have it; `message_from` reads it."""
+    """A message with all fields, for HTTP, the storage and the page; `message_from` reads it."""
     return {
         "speaker": message.speaker,
         "text": message.text,

@@ -1,1 +1,1 @@
-"""Attacks on readers, sessions, files and the server, with what the tests have; `make attack` runs them."""
+"""Attacks on readers, sessions, files and the server, with helpers from `tests`; `make attack` runs them."""

@@ -36,7 +36,7 @@ ATTACKS: dict[str, Attack] = {
 
 
 def main() -> int:
-    """What the shell is told: 0 if nothing failed."""
+    """Run the attacks; returns the exit code, which is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="attack", description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seconds", type=float, default=300, help="for all together, about (default: 300)")
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6), help="of a run before")

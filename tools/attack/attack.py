@@ -1,4 +1,4 @@
-"""What an attack is, and how one is run for some time."""
+"""Defines attacks, and runs one for some time."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from random import Random
 from typing import NamedTuple
 
 Try = Callable[[Random], int]
-"""Does something hostile, drawn from random numbers; says how many things it did, raises what went wrong."""
+"""Does something hostile, chosen at random. Returns the number of things it did; raises on a failure."""
 Attack = Callable[[Path], AbstractContextManager[Try]]
-"""Makes ready in an empty folder, gives its tries, and clears up."""
+"""Prepares an empty folder, yields the function for tries, and cleans up."""
 
 _PATIENCE = 120
-"""Seconds after which a try hangs."""
+"""Seconds after which a try counts as hanging."""
 _ENOUGH = 10
-"""After so many failures there is no point in going on."""
+"""Number of failures after which an attack stops."""
 
 
 class Outcome(NamedTuple):
-    """What came of an attack."""
+    """The result of an attack."""
 
     tries: int
     failures: int
@@ -32,14 +32,14 @@ class Outcome(NamedTuple):
 
 
 def run(name: str, attack: Attack, *, seed: int, seconds: float, only: int | None = None) -> Outcome:
-    """Try again and again, at least once, until the time is over; print what fails.
+    """Run tries until the time is over, at least one; print those that fail.
 
     Args:
-        name: Of the attack.
-        attack: What to do.
-        seed: Each try has random numbers of its own, from this, the name, and its number.
-        seconds: After so many, no try is begun.
-        only: The number of a single try.
+        name: The name of the attack.
+        attack: The attack.
+        seed: With the name and the number of a try, the seed of the try's random numbers.
+        seconds: After so many seconds, no new try is started.
+        only: The number of the only try to run; None for all.
     """
     begin = time.monotonic()
     tries = failures = 0
@@ -56,7 +56,7 @@ def run(name: str, attack: Attack, *, seed: int, seconds: float, only: int | Non
                 number += 1
                 if only is not None or failures >= _ENOUGH or time.monotonic() - begin > seconds:
                     break
-    except Exception:  # before the first try, or after the last
+    except Exception:  # while preparing or cleaning up
         failures += 1
         print(f"-- again: --only '{name}' --seed {seed}\n{traceback.format_exc()}")
     return Outcome(tries, failures, time.monotonic() - begin)
@@ -64,7 +64,7 @@ def run(name: str, attack: Attack, *, seed: int, seconds: float, only: int | Non
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """A try that hangs fails."""
+    """Let a try that hangs fail."""
 
     def give_up(*_: object) -> None:
         raise TimeoutError(f"it took longer than {_PATIENCE} seconds")

@@ -1,4 +1,4 @@
-"""Logs of every format that are damaged: nothing but towhom's own errors, and messages that are some."""
+"""Damaged logs of every format: they lead only to towhom's own errors, or to valid messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from towhom.testing.readers import assert_survives
 
 @contextmanager
 def hostile(folder: Path) -> Iterator[Try]:
-    """Small exports, damaged in one or two ways, read as what they were and as what they look like."""
+    """Read small exports, damaged in one or two ways, in their own format and in the recognised one."""
     made = {what: build(12) for what, (_, build) in LONG.items()}
 
     def attempt(random: Random) -> int:

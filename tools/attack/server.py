@@ -1,4 +1,4 @@
-"""A real server on loopback: killed, halted, starved of its disk, and spoken to in every wrong way."""
+"""Attacks on a real server on loopback: kills, halts, a full disk, and all kinds of wrong requests."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("PUT", "/v1/channels/json/people", {"people": [{"id": "B1", "name": "Robo", "bot": True}]}),
     ("POST", "/v1/channels/json/select", {"responder": "noor", "candidates": ["a broadcom"]}),
 )
-"""Requests that are fine, to be spoiled."""
+"""Valid requests, which are then damaged."""
 
 
 @contextmanager
 def _server(folder: Path, *flags: str, **environment: str) -> Iterator[Server]:
-    """One that stays as it is; in the end, it stops as it should, and has met no error of its own."""
+    """A server that keeps running; in the end, it must stop cleanly without an internal error."""
     server = Server(folder, "--workers", "2", "--rate", "0", *flags, **environment)
     try:
         yield server
@@ -78,7 +78,7 @@ def _ready(server: Server) -> bool:
 
 @contextmanager
 def killed(folder: Path) -> Iterator[Try]:
-    """All processes at once, under load, again and again over the same data."""
+    """Kill all processes at once, under load, again and again on the same data."""
     numbers = count()
 
     def attempt(random: Random) -> int:
@@ -101,7 +101,7 @@ def killed(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def workers_killed(folder: Path) -> Iterator[Try]:
-    """One after the other, under load."""
+    """Kill workers one after the other, under load."""
     numbers = count()
     with _server(folder) as server:
 
@@ -121,7 +121,7 @@ def workers_killed(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def workers_halted(folder: Path) -> Iterator[Try]:
-    """They are replaced; meanwhile the server lives, and says that it is not ready."""
+    """Halt workers. They are replaced; meanwhile the server lives, and reports that it is not ready."""
     numbers = count()
     with _server(folder, "--deadline", "2") as server:
 
@@ -140,7 +140,7 @@ def workers_halted(folder: Path) -> Iterator[Try]:
 
 
 def _others_are_answered(server: Server) -> None:
-    """With a connection of their own: one that is kept may be closed at any moment."""
+    """Check that others are answered, on new connections: a kept one may be closed at any moment."""
     with connected(server) as other:
         other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         reply = told(other)
@@ -156,12 +156,12 @@ def jumping(clock=time.time, path=os.environ["TOWHOM_ATTACK_CLOCK"]):
 
 time.time = jumping
 """
-"""What every process of a server runs first: its clock is as far off as a file says."""
+"""Code that every process of a server runs first; it shifts the clock by the seconds in a file."""
 
 
 @contextmanager
 def clock_jumps(folder: Path) -> Iterator[Try]:
-    """By seconds and by decades, forward and back, under load: order and keys do not depend on it."""
+    """Shift the clock by seconds and decades, both ways, under load: order and keys must not depend on it."""
     numbers = count()
     first = folder / "first"
     first.mkdir(parents=True)
@@ -187,7 +187,7 @@ def clock_jumps(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def half_open_connections(folder: Path) -> Iterator[Try]:
-    """Three times as many as there may be: whoever asks something is answered."""
+    """Open three times as many connections as allowed: real requests must be answered."""
     with _server(folder, "--max-connections", "100") as server:
 
         def attempt(random: Random) -> int:
@@ -202,7 +202,7 @@ def half_open_connections(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def slow_bodies(folder: Path) -> Iterator[Try]:
-    """They are told so after `receive` seconds; meanwhile others are answered."""
+    """Send bodies too slowly: these get an error after `receive` seconds; others are answered meanwhile."""
     with _server(folder, "--receive", "1") as server:
 
         def attempt(random: Random) -> int:
@@ -219,7 +219,7 @@ def slow_bodies(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def malformed(folder: Path) -> Iterator[Try]:
-    """Requests with other bytes, cut, repeated: nothing, or an answer that is no error of the server's."""
+    """Send changed, cut and repeated requests: there is no answer, or one that is no internal error."""
     body = json.dumps({"messages": CHAT[:2]}).encode()
     requests = (
         HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body,
@@ -237,7 +237,7 @@ def malformed(folder: Path) -> Iterator[Try]:
                 request = damage(request, random)
             with connected(server) as other:
                 _send(other.sendall, request)
-                _send(other.shutdown, 1)  # there is no more
+                _send(other.shutdown, 1)  # the end of the request
                 reply = told(other)
             status = reply.split(b" ", 2)[1:2]
             assert not reply or (reply.startswith(b"HTTP/1.1 ") and int(status[0]) < 500), (request, reply)
@@ -248,13 +248,13 @@ def malformed(folder: Path) -> Iterator[Try]:
 
 
 def _send(send: Callable[[Any], object], what: Any) -> None:
-    with suppress(OSError):  # the server has had enough
+    with suppress(OSError):  # the server may have closed the connection
         send(what)
 
 
 @contextmanager
 def hostile_json(folder: Path) -> Iterator[Try]:
-    """Bodies with something else in some places, or that are no JSON: an answer, or a sentence."""
+    """Send bodies with replaced values, or that are not JSON: the answer is a result or an error message."""
     with _server(folder) as server:
 
         def attempt(random: Random) -> int:
@@ -273,7 +273,7 @@ def hostile_json(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def hostile_files(folder: Path) -> Iterator[Try]:
-    """Damaged exports, sent as files: a stream that ends as it should, or a sentence; nothing is left."""
+    """Send damaged exports as files: the answer is a complete stream or an error message; no file is left."""
     made = [build(12) for _, build in LONG.values()]
     spool = folder / "spool"
     spool.mkdir(parents=True)
@@ -313,7 +313,7 @@ def _spoiled(value: Any, random: Random) -> bytes:
 
 @contextmanager
 def database_lost(folder: Path) -> Iterator[Try]:
-    """It is noticed, nothing is acknowledged, and all goes on when the file is back."""
+    """Remove the database: it is noticed, nothing is acknowledged, and all continues once it is back."""
     numbers = count()
     file = folder / "data" / "channels.sqlite"
     with _server(folder) as server:
@@ -324,7 +324,7 @@ def database_lost(folder: Path) -> Iterator[Try]:
             said(server.client, channel, _TURNS[:3])
             away = file.rename(file.with_name("away"))
             if random.random() < 0.5:
-                file.write_bytes(away.read_bytes())  # the same, but another file
+                file.write_bytes(away.read_bytes())  # the same content in another file
             try:
                 error(server.client.post(f"{channel}/messages", json=messages), 503, "storage-lost")
                 error(server.client.get("/readyz"), 503, "storage-lost")
@@ -340,7 +340,7 @@ def database_lost(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def full_disk(folder: Path) -> Iterator[Try]:
-    """No file of the server may grow: nothing is acknowledged that is not there afterwards."""
+    """Let no file of the server grow: everything that is acknowledged must be there afterwards."""
     numbers = count()
     journal = folder / "data" / "channels.sqlite-wal"
     with _server(folder) as server:

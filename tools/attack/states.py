@@ -1,4 +1,4 @@
-"""States of sessions that are damaged: they are refused, or the session works."""
+"""Damaged states of sessions: they are refused, or the session works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.attack.attack import Try
 
 @contextmanager
 def damaged(folder: Path) -> Iterator[Try]:
-    """One or two things are put elsewhere, taken away, or replaced."""
+    """Move, remove or replace one or two values."""
 
     def attempt(random: Random) -> int:
         assert_refused_or_works(random.choice(FUZZED), damaged_state(random))

@@ -1,4 +1,4 @@
-"""Processes that are killed while they write, or have no room to: the old or the new is there, whole."""
+"""Processes that are killed while they write, or have a full disk: the old or the new version is complete."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ for text in itertools.cycle((NEW, OLD)):
 
 
 def _in_folders(attempt: Callable[[Random, Path], int], folder: Path) -> Try:
-    """Each try begins with an empty folder."""
+    """Give each try an empty folder."""
 
     def clean(random: Random) -> int:
         place = folder / "place"
@@ -46,7 +46,7 @@ def _in_folders(attempt: Callable[[Random, Path], int], folder: Path) -> Try:
 
 @contextmanager
 def killed_everywhere(folder: Path) -> Iterator[Try]:
-    """Before each of the calls that change something."""
+    """Kill a process before each of its calls that change something."""
 
     def attempt(random: Random, place: Path) -> int:
         name, there = random.choice(list(THINGS)), random.random() < 0.7
@@ -64,7 +64,7 @@ def killed_everywhere(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def killed_anywhere(folder: Path) -> Iterator[Try]:
-    """By a signal, at some moment."""
+    """Kill a process by a signal, at a random moment."""
 
     def attempt(random: Random, place: Path) -> int:
         name = random.choice([name for name in THINGS if name != "folder in two steps"])
@@ -84,7 +84,7 @@ def killed_anywhere(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def full_disk(folder: Path) -> Iterator[Try]:
-    """No file may be larger than some bytes: an error, or the new one; nothing beside it."""
+    """Limit the size of files: the result is an error or the new file, without leftovers."""
 
     def attempt(random: Random, place: Path) -> int:
         name, path = random.choice(list(THINGS)), place / "inside" / "thing"
@@ -99,7 +99,7 @@ def full_disk(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def full_disk_of_commands(folder: Path) -> Iterator[Try]:
-    """The same, for what people run: they get a sentence, and their file as it was."""
+    """Limit the size of files for commands: they print a sentence, and the old file is unchanged."""
 
     def attempt(random: Random, place: Path) -> int:
         log, out = write(place, long_irc(200)), place / "out" / "found.json"

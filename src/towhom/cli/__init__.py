@@ -43,11 +43,11 @@ class LazyGroup(click.Group):
     """Imports a command when it runs, so that start-up costs only what is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which a newcomer meets them."""
+        """The names of the commands, in the order in which a newcomer needs them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a module of this package, which has the module's name."""
+        """Import a command from the module of the same name in this package."""
         if cmd_name not in COMMANDS:
             return None
         module = COMMANDS[cmd_name][0]
@@ -55,26 +55,24 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing them."""
+        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The options before the command."""
+        """Parse the options before the command."""
         with _shown_errors():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; our own errors, and those of files, are shown as a sentence, not as a traceback."""
+        """Run a command; towhom's errors and those of files are shown as a sentence, not as a traceback."""
         with _shown_errors():
             try:
                 return super().invoke(ctx)
             except TowhomError as error:
                 raise click.ClickException(str(error)) from error
             except OSError as error:
-                if isinstance(
-                    error, BrokenPipeError
-                ):  # nobody reads it any more: click knows how to take that
+                if isinstance(error, BrokenPipeError):  # the reader has closed the pipe, which click handles
                     raise
                 where = "" if error.filename is None else f"{error.filename}: "
                 raise click.ClickException(f"{where}{error.strerror or error}") from error
@@ -82,7 +80,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def _shown_errors() -> Iterator[None]:
-    """Errors quote what they are about, which is made safe to show."""
+    """Make error messages safe to show, since they may quote texts of others."""
     try:
         yield
     except click.ClickException as error:

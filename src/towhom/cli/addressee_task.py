@@ -1,4 +1,4 @@
-"""`towhom evaluate --task addressee`: whom do messages address, measured by links that people have drawn."""
+"""`towhom evaluate --task addressee`: measures addressees against reply links that people annotated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from towhom.evaluation.addressees import (
 def evaluate_addressees(
     system: str, data: str, *, as_json: bool, figures: Path | None, out: Path | None
 ) -> None:
-    """Measure a model, or a baseline by name, beside all baselines."""
+    """Measure a model, or a baseline by name, together with all baselines."""
     model = None if system in BASELINES else named_model(system, BASELINES)
     logs = linked_logs(data)
     results = {
@@ -39,7 +39,7 @@ def evaluate_addressees(
     report(
         "addressee", system, results, baselines=BASELINES, short=short, data=data, out=out, as_json=as_json
     )
-    if figures is not None:  # after the record, which says whether any file was changed
+    if figures is not None:  # after the record, which notes whether files of the checkout were changed
         from towhom.experiments.plots import plot_addressees
 
         for path in plot_addressees(figures, found):

@@ -1,4 +1,4 @@
-"""`towhom answered`: open questions of a log, with answers that were given before."""
+"""`towhom answered`: open questions of a log, with answers to similar questions from a bank."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _text_writer(file: IO[str]) -> Callable[[OpenQuestion], None]:
 
     def write(question: OpenQuestion) -> None:
         asked, text = question.asked.message, Text()
-        if asked.time:  # a log without dates has times of a year that never was
+        if asked.time:  # a log without dates has times in the year 1
             shown = f"{asked.time:%Y-%m-%d %H:%M} " if asked.time.year > 1 else f"{asked.time:%H:%M} "
             text.append(shown, "dim")
         text.append(f"{visible(asked.name or asked.speaker)}: ", "bold")

@@ -1,4 +1,4 @@
-"""`towhom bank`: build a response bank, add to it, look at it, and have it forget."""
+"""`towhom bank`: build a response bank, add to it, describe it, and remove responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--into` and `--cluster`: many logs, any number of machines, results in parts."""
+"""`--into` and `--cluster`: processes many logs on any number of machines, with results in parts."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ batch_options = all_of(
     click.option("--part", type=click.IntRange(100), default=PART, show_default=True, help="Lines per part."),
     click.option("--force", is_flag=True, help="Replace parts that were made from other logs or settings."),
 )
-"""What turns a command for one log into one for many."""
+"""Options that let a command for one log process many."""
 
 
 def one_log(logs: tuple[str, ...], *, cluster: str | None, part: int, force: bool) -> str:
-    """The log of a command that shows one.
+    """The log of a command that reads a single one.
 
     Raises:
-        click.UsageError: There are several, or there are options for results in parts.
+        click.UsageError: Several logs are given, or options for results in parts.
     """
     given = {"several logs": len(logs) > 1, "--cluster": cluster, "--part": part != PART, "--force": force}
     if what := [name for name, value in given.items() if value]:
@@ -54,10 +54,10 @@ def one_log(logs: tuple[str, ...], *, cluster: str | None, part: int, force: boo
 
 
 def refuse_with_parts(table: Table, shown: Filter, **options: object) -> None:
-    """Refuse options that results in parts have no use for.
+    """Refuse options that do not apply to results in parts.
 
     Raises:
-        click.UsageError: One of them was given.
+        click.UsageError: One of these options was given.
     """
     options |= {
         "--csv": table.kind == "csv",
@@ -82,7 +82,7 @@ def run_logs(
     force: bool,
     kinds: tuple[Kind, ...] = (Kind.MESSAGE,),
 ) -> None:
-    """Write the parts of some logs that are not there yet, and say what came of it."""
+    """Write the missing parts of some logs, and report the outcome."""
     from towhom.batch.settings import Settings
 
     model = model if model is None else model.absolute()
@@ -120,7 +120,7 @@ def entries_on(
     format: str | None,
     force: bool,
 ) -> Iterator[Entry]:
-    """What a report needs of all lines of some exports, made on a cluster.
+    """The report's entries for all lines of some exports, computed on a cluster.
 
     Raises:
         LogError: A file cannot be read.
@@ -144,7 +144,7 @@ def entries_on(
 def run_on(
     cluster: str | None, logs: tuple[str, ...], to: str, settings: Settings, console: Terminal, *, force: bool
 ) -> tuple[list[Input], Outcome]:
-    """Do what is left to do about some logs, with a bar for people; the files, and what came of them."""
+    """Process what is left of some logs, with a progress bar; returns the files and the outcome."""
     from towhom.batch.inputs import find_inputs
     from towhom.batch.layout import Layout
     from towhom.batch.run import run_batch

@@ -1,4 +1,4 @@
-"""`towhom bench`: how fast it is on this machine."""
+"""`towhom bench`: measures speed on this machine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _log_option = click.option(
 
 
 def _messages(log: str | None) -> list[Message]:
-    """What is said in a chat."""
+    """The messages of a chat."""
     with sample_chat() as sample:
         found = [message for message in read_messages(log or sample) if message.kind is Kind.MESSAGE]
     if not found:
@@ -68,7 +68,7 @@ def _messages(log: str | None) -> list[Message]:
 
 
 def _report(result: dict[str, Any], log: str | None, out: Path | None) -> None:
-    """Show what was measured on a chat, and keep a record if one is wanted."""
+    """Show the results of a measurement, and write a record if `out` is given."""
     echo_json(result)
     if out is not None:
         write_record(out, {**circumstances(), "log": log or "the sample chat", **result})

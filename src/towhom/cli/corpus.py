@@ -160,7 +160,7 @@ def build(
 def _hash(folder: Path) -> str | None:
     try:
         return str(Corpus(folder).manifest["hash"])
-    except CorpusError:  # none there, or one that the build has more to say of
+    except CorpusError:  # there is none, or the build reports the problem in more detail
         return None
 
 

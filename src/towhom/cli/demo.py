@@ -1,4 +1,4 @@
-"""`towhom demo`: what there is to see in a minute, offline, with the model and the chat that come with it."""
+"""`towhom demo`: a short offline demonstration with the bundled model and sample chat."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def demo(responder: str | None, svg: str | None) -> None:
         soft_wrap=True,
     )
     if svg is not None:
-        # Without the fonts that rich would have fetched from elsewhere.
+        # Remove the fonts that rich would load from another host.
         bare = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
         console.save_svg(svg, title="towhom demo", code_format=bare, theme=DIMMED_MONOKAI)
 
 
 def _ask(names: list[str]) -> str:
-    """Who speaks next; without somebody to ask, the default."""
+    """Ask who speaks next; without a terminal, use the default."""
     if not sys.stdin.isatty():
         return _SPEAKER
     answer: str = click.prompt(f"Who speaks next? ({', '.join(names)})", default=_SPEAKER)

@@ -1,4 +1,4 @@
-"""`towhom evaluate`: how good a system is."""
+"""`towhom evaluate`: measures the accuracy of a system."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from towhom.records import circumstances, write_record
 from towhom.selection import Rule
 
 _CONTEXT = 15
-"""T of those that have not been trained with another."""
+"""T of systems that were not trained with another one."""
 _BASELINES = [name for name, system in SYSTEMS.items() if not system.neural]
 
 
@@ -132,10 +132,10 @@ def evaluate(
 
 @contextmanager
 def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
-    """The corpus and split that `--data` names; a file is made into a corpus for the while.
+    """The corpus and split that `--data` names; a file becomes a temporary corpus.
 
     Raises:
-        CorpusError: The folder is no corpus, or no corpus can be made of the file.
+        CorpusError: The folder is not a corpus, or no corpus can be made from the file.
         LogError: The file cannot be read.
     """
     name, _, split = data.rpartition(":")
@@ -149,7 +149,7 @@ def open_data(data: str) -> Iterator[tuple[Corpus, Split | None]]:
                 corpus = build_corpus(Path(folder) / "corpus", splits={Split.TEST: [data]})
             except CorpusError as error:
                 raise CorpusError(f"{data}: {error}; that is an option of towhom corpus build") from error
-            corpus.name = data  # not the folder, which nobody has heard of
+            corpus.name = data  # not the temporary folder's name
             yield corpus, None
 
 
@@ -163,7 +163,7 @@ def _measure_all(
     candidates: int,
     rule: str | None,
 ) -> Outcomes:
-    """What a system does with all samples: here in one go, on a cluster in stretches."""
+    """The outcomes of a system on all samples: computed here at once, or on a cluster in parts."""
     if not pool.processes:
         return _measure(system, corpus, split, context, candidates, rule)
     name = str(Path(system).absolute()) if Path(system).exists() else system
@@ -201,7 +201,7 @@ def _measure(
 
 
 def load_system(name: str, corpus: Corpus) -> tuple[Selector, int, NDArray[np.int32] | None]:
-    """A baseline by name or a model by folder; its context; its ids for the corpus's words."""
+    """A baseline by name or a model by folder, its context, and its ids for the corpus's words."""
     if is_baseline(name):
         return baseline(name, corpus), _CONTEXT, None
     if not (Path(name) / CONFIG).is_file() or holds_crosstalk(name):

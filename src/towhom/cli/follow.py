@@ -1,4 +1,4 @@
-"""`towhom follow`: messages from a stream, given to `towhom serve`."""
+"""`towhom follow`: passes messages from a stream to `towhom serve`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`towhom join`: rooms of chat servers, followed as they run."""
+"""`towhom join`: follows rooms of chat servers live."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def join(
     try:
         asyncio.run(_follow(connectors, take, feed, write=write))
     except RoomError as error:
-        # Not chained: what a library said may hold what must not be shown.
+        # Not chained, since the library's message may contain secrets.
         raise RoomError(hide(str(error), hidden)) from None
 
 
@@ -123,7 +123,7 @@ def _server_token(file: Path | None) -> str | None:
 
 
 class _Hiding(logging.Formatter):
-    """Log lines without secrets, tracebacks included."""
+    """Formats log lines and tracebacks without secrets."""
 
     def __init__(self, hidden: list[str]) -> None:
         super().__init__("%(message)s")
@@ -143,7 +143,7 @@ def _log_to_stderr(hidden: list[str], *, verbose: bool) -> None:
 
 
 async def _follow(connectors: list[Connector], take: Take, feed: Feed | None, *, write: bool) -> None:
-    """Follow rooms until they end, or until we are asked to stop."""
+    """Follow rooms until they end, or until the process is asked to stop."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
@@ -187,7 +187,7 @@ async def _hear(connector: Connector, take: Take) -> None:
 
 
 async def _speak(connector: Connector) -> None:
-    """Send what comes on standard input."""
+    """Send the messages from standard input."""
     reader = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(reader)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
@@ -214,7 +214,7 @@ async def _speak(connector: Connector) -> None:
 
 
 def _printer(model: Model, *, as_json: bool, several: bool) -> Take:
-    """Prints who each message is for; each room is a session of its own."""
+    """A function that prints who each message is for; each room has its own session."""
     sessions: dict[tuple[int, str], Session] = {}
     console, colours = Terminal(highlight=False, soft_wrap=True), Palette()
     rooms: set[str] = set()

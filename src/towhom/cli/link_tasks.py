@@ -1,4 +1,4 @@
-"""What the tasks of `towhom evaluate` have in common that are measured by links which people have drawn."""
+"""The common part of the tasks of `towhom evaluate` that use reply links which people annotated."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def report(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Write a record, and show it to machines, as far as that is wanted.
+    """Write a record, and print it as JSON, if requested.
 
     Args:
-        task: What was measured.
-        system: Of which system.
-        results: By system, the baselines among them.
-        baselines: Their names.
-        short: What is kept of theirs.
-        data: What it was measured on.
-        out: Where the record goes.
-        as_json: Whether machines are to see it.
+        task: The task that was measured.
+        system: The system that was measured.
+        results: Results by system, including the baselines.
+        baselines: The names of the baselines.
+        short: The figures to keep of each baseline.
+        data: The data that it was measured on.
+        out: The file for the record, if any.
+        as_json: Whether to print the record as JSON.
     """
     beside = {name: {key: results[name][key] for key in short} for name in baselines}
     record = {"task": task, "model": system, **results[system], "baselines": beside}

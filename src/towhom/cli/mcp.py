@@ -1,4 +1,4 @@
-"""`towhom mcp`: a language model asks about a log, or about rooms of `towhom serve`."""
+"""`towhom mcp`: lets a language model ask about a log, or about rooms of `towhom serve`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from towhom.extras import require
 from towhom.mcp.sources import LogSource, ServerSource, Source
 
 _TOKEN = "TOWHOM_TOKEN"  # noqa: S105
-"""The variable that has the server's token: on a command line, others could read it."""
+"""The environment variable with the server's token; others could read it on the command line."""
 
 
 @click.command()
@@ -36,7 +36,7 @@ def mcp(log: str | None, url: str | None, format: str | None, port: int | None) 
     source: Source = (
         LogSource(log, format) if log is not None else ServerSource(url or "", os.environ.get(_TOKEN))
     )
-    source.rooms()  # what cannot be read is said now
+    source.rooms()  # raises now if it cannot be read
     server = create_server(source)
     if port is None:
         server.run("stdio")

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they report."""
+"""Options and output functions that several commands share."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _SHOWN = 5
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# A name, not a file's: click would otherwise want "-" and globs treated for us.
+# A name rather than a file, so that click leaves "-" and patterns alone.
 LOGS = click.Path(allow_dash=True)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 DEFAULT_MODEL = "default"
-"""What the model that comes with towhom is called."""
+"""The name of the model that comes with towhom."""
 MODEL = click.Path(file_okay=False, exists=True, path_type=Path)
 
 
 class PartType(click.Choice[str]):
-    """A name of a part that comes with towhom, of one that an installed package registers, or `module:Class`.
+    """The name of a part of towhom or of an installed package, or `module:Class`.
 
     Args:
-        ours: The names that help shows.
-        known: All names, looked up only when a name is not one of ours.
+        ours: The names of towhom's own parts, which help shows.
+        known: Gives all names; called only for a name that is not among `ours`.
         targets: Whether `module:Class` is allowed.
     """
 
@@ -55,7 +55,7 @@ class PartType(click.Choice[str]):
         self._known, self._targets = known, targets
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it was given, if there is such a part."""
+        """The given name, if there is such a part."""
         if value in self.choices or (self._targets and is_target(value)) or value in self._known():
             return str(value)
         return super().convert(value, param, ctx)
@@ -69,10 +69,10 @@ def named_model(name: str, others: Iterable[str]) -> Model:
 
     Args:
         name: A folder, or `DEFAULT_MODEL`.
-        others: What else could have been meant, for the error.
+        others: Other possible names, for the error message.
 
     Raises:
-        TowhomError: There is nothing of this name.
+        TowhomError: There is no model of this name.
     """
     if name != DEFAULT_MODEL and not Path(name).exists():
         known = ", ".join((*others, DEFAULT_MODEL))
@@ -81,7 +81,7 @@ def named_model(name: str, others: Iterable[str]) -> Model:
 
 
 def all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Several options as one."""
+    """Several options as one decorator."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(options):
@@ -92,13 +92,13 @@ def all_of(*options: Callable[[Command], Command]) -> Callable[[Command], Comman
 
 
 def _keep(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Remember what `--columns` or `--pattern` says, for `_with_options`."""
+    """Store the value of `--columns` or `--pattern` for `_with_options`."""
     if value is not None:
         context.meta[f"towhom.{option.name}"] = value
 
 
 def _with_options(context: click.Context, _: click.Parameter, format: str | None) -> str | None:
-    """The format with what `--columns` or `--pattern` says of it, as `towhom.readers` takes it."""
+    """The format with the value of `--columns` or `--pattern`, as `towhom.readers` takes it."""
     for option, name in (("columns", "table"), ("pattern", "pattern")):
         told = context.meta.get(f"towhom.{option}")
         if told is not None:
@@ -133,7 +133,7 @@ log_options = all_of(
     ),
     click.option("--strict", is_flag=True, help="Stop at the first malformed line."),
 )
-"""How logs are read, where all lines are wanted."""
+"""Options for reading logs, for commands that need all lines."""
 
 format_options = all_of(
     log_options,
@@ -144,11 +144,11 @@ format_options = all_of(
         help="Treat lines of this kind as messages; may be repeated.",
     ),
 )
-"""How logs are read."""
+"""Options for reading logs."""
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """A day, or a day and a time, as the user wrote it."""
+    """Parse a day, or a day and a time."""
     try:
         return None if value is None else datetime.fromisoformat(value.strip())
     except ValueError:
@@ -204,16 +204,16 @@ reading_options = all_of(
         "--follow-renames", is_flag=True, help="Treat people who change their names as the same speaker."
     ),
 )
-"""How logs are read, where a whole document is at hand."""
+"""Options for reading logs, for commands that have whole documents."""
 
 
 def kept_kinds(keep: tuple[str, ...]) -> tuple[Kind, ...]:
-    """Messages, and what the user wants counted as such."""
+    """The kinds of lines to keep: messages, and those that the user wants to count as messages."""
     return (Kind.MESSAGE, *(Kind(kind) for kind in keep))
 
 
 def show_report(report: Report, console: Terminal) -> None:
-    """What a reading met, in a few lines on standard error."""
+    """Print a summary of a reading in a few lines on standard error."""
     for line in report.assumptions[:_SHOWN]:
         console.print(f"[yellow]assumed[/] {escape(line)}")
     if len(report.assumptions) > _SHOWN:
@@ -238,7 +238,7 @@ def show_report(report: Report, console: Terminal) -> None:
 
 @contextmanager
 def progress_bar(console: Terminal) -> Iterator[tuple[Progress, TaskID]]:
-    """A bar for people; nothing where nobody watches."""
+    """A progress bar; nothing is shown if the output is not a terminal."""
     columns = (
         BarColumn(30),
         TaskProgressColumn(),
@@ -251,7 +251,7 @@ def progress_bar(console: Terminal) -> Iterator[tuple[Progress, TaskID]]:
 
 @contextmanager
 def output(out: Path | None) -> Iterator[IO[str]]:
-    """Where results go: a file, which appears when it is complete, or standard output."""
+    """The output for results: a file, which appears when it is complete, or standard output."""
     if out is None:
         yield sys.stdout
     else:
@@ -260,10 +260,10 @@ def output(out: Path | None) -> Iterator[IO[str]]:
 
 
 def encodable(text: str) -> str:
-    """Half a surrogate pair, which JSON can say and UTF-8 cannot, becomes a question mark."""
+    """A text in which half a surrogate pair, which UTF-8 cannot encode, becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
 
 
 def echo_json(value: Any) -> None:
-    """A value for machines, on standard output."""
+    """Print a value as JSON on standard output."""
     click.echo(encodable(json.dumps(value, indent=2, ensure_ascii=False)))

@@ -1,4 +1,4 @@
-"""`towhom plugins`: the parts that there are, those of towhom and those of other packages."""
+"""`towhom plugins`: lists the parts of towhom and of other packages."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from towhom.visible import visible
 
 @dataclass(frozen=True)
 class Plugin:
-    """A part.
+    """A part of towhom or of another package.
 
     Args:
-        kind: What it is: a reader, a connector and so on.
-        name: What users call it.
-        target: Where it is, as `module:Class`.
-        package: The package that brings it, with its version.
-        problem: Why it cannot be used, if so.
+        kind: Its kind: a reader, a connector and so on.
+        name: Its name for users.
+        target: Its class, as `module:Class`.
+        package: The package that contains it, with its version.
+        problem: Why it cannot be used; None if it can.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of parts: ours, the group of entry points for others, and how to try one of those."""
+    """A kind of parts: towhom's own, the group of entry points for others, and a function to try one."""
 
     ours: Mapping[str, str]
     group: str | None = None
@@ -69,13 +69,13 @@ KINDS = {
     ),
     "storages": Kind(STORAGES, STORAGES_GROUP),
     "streams": Kind(SOURCES, STREAMS, _subclass(Stream)),
-    # A tokenizer belongs to the formats of models and corpora, which name it; others cannot be plugged in.
+    # Tokenizers cannot be plugged in, since they belong to the formats of models and corpora.
     "tokenizers": Kind({TOKENIZER: "towhom.hearing.words:words", TREEBANK: "towhom.text.tokenizer:tokenize"}),
 }
 
 
 def find_plugins(kind: str) -> Iterator[Plugin]:
-    """The parts of a kind: ours, then those of other packages."""
+    """The parts of a kind: towhom's own, then those of other packages."""
     found = KINDS[kind]
     for name, target in found.ours.items():
         yield Plugin(kind, name, target, f"towhom {__version__}")

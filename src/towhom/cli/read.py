@@ -1,4 +1,4 @@
-"""`towhom read`: any log, as text or as a table."""
+"""`towhom read`: shows any log as text or as a table."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read(
         ignore_case=ignore_case,
         follow_renames=follow_renames,
     )
-    # The first one now: a log without any leaves an existing file alone.
+    # Read the first one now, so that a log without messages leaves an existing file alone.
     chosen = _chosen(rooms, shown, log)
     first = next(chosen, None)
     if first is None:
@@ -83,7 +83,7 @@ def read(
 def _chosen(
     rooms: Iterator[tuple[str, list[Located]]], shown: Filter, log: str
 ) -> Iterator[tuple[str, list[Located]]]:
-    """What is shown of each room."""
+    """The messages of each room that are to be shown."""
     messages = kept = 0
     for room, lines in rooms:
         messages += len(lines)
@@ -103,7 +103,7 @@ def _write(table: Table, rooms: Iterator[tuple[str, list[Located]]]) -> None:
 
 
 def _json(located: Located) -> dict[str, Any]:
-    """A message as the JSON lines that towhom reads, with what names it."""
+    """A message in the JSON form that towhom reads, with its id and place."""
     value: dict[str, Any] = json.loads(
         to_json(replace(located.message, id=None, reply_to=None, channel=None))
     )

@@ -1,4 +1,4 @@
-"""`towhom report`: what a team wants to know of its chat, on one page."""
+"""`towhom report`: a report of a team's chat on one page."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _title(export: str) -> str:
 
 def _hide(made: Report, secret: str, title: str | None) -> None:
     hidden = hide_names(made.columns, secret=secret)
-    if title is None:  # names of files have names of people
+    if title is None:  # file names may contain names of people
         made.title = hidden(made.title)
     made.asked_for["--room"] = hidden(made.asked_for["--room"])
     for part in made.rooms:

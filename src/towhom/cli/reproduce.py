@@ -98,7 +98,7 @@ def reproduce(
     ]
     if not rows:
         raise click.UsageError("the table has no such rows; give fewer of --system, --context, --candidates")
-    require("matplotlib", extra="plots", purpose="drawing figures")  # hours before they are drawn
+    require("matplotlib", extra="plots", purpose="drawing figures")  # fail now rather than after hours
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     try:
         run_all(rows, plan, seeds=seeds, done=partial(_show_run, console))
@@ -130,7 +130,7 @@ def _show_run(console: Terminal, row: Row, seed: int, record: dict[str, Any]) ->
 
 
 def _records_of(plan: Plan, console: Terminal) -> list[dict[str, Any]]:
-    """The records of a plan; says how many others stand beside them."""
+    """The records of a plan; also prints how many other records there are."""
     everything = read_records(plan.records)
     records = [record for record in everything if is_run_of(record, plan)]
     if others := len(everything) - len(records):

@@ -1,4 +1,4 @@
-"""`towhom respond`: what somebody could say next, of what others have said before."""
+"""`towhom respond`: finds earlier messages of others that somebody could say next."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def respond(
 
 
 def proposal_text(proposal: Proposal) -> Text:
-    """A response, what it answered, and where, for people."""
+    """A response as text, with the question that it answered and its source."""
     source, text = proposal.source, Text()
     text.append(f"{proposal.probability:>4.0%} ", "bold green")
     if proposal.addressee is not None:
@@ -81,7 +81,7 @@ def proposal_text(proposal: Proposal) -> Text:
 
 
 def where(source: Response) -> str:
-    """Where a response comes from, in one line."""
+    """The source of a response in one line."""
     parts = [source.document if source.channel is None else f"{source.document}, {source.channel}"]
     parts.append(f"line {source.line + 1}")
     if source.time is not None and source.time.year > 1:

@@ -1,4 +1,4 @@
-"""`towhom select`: which of some drafts, and to whom?"""
+"""`towhom select`: selects one of several drafts, and its addressee."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ def _read_candidates(text: str, name: str) -> list[str]:
 
 
 def known_responder(session: Session, log: str, responder: str, *, new: bool) -> None:
-    """Make sure that whoever speaks next is known, or is said to be new.
+    """Make sure that the responder is known, or is declared to be new.
 
     Raises:
-        SessionError: They are not; the message has names that are like theirs.
+        SessionError: The responder is neither; the message lists similar names.
     """
     if responder not in session.people.speakers and not new:
         close = session.closest_names(responder)
@@ -121,7 +121,7 @@ def session_after(
 
 
 def selection_table(responder: str, selections: list[Selection]) -> Table:
-    """Pairs with their probabilities, the best on top."""
+    """A table of pairs with their probabilities, the best on top."""
     table = Table(
         title=Text(visible(f"What {responder} says next")), title_justify="left", header_style="bold"
     )

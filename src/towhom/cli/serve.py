@@ -17,7 +17,7 @@ _METAVARS = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
 
 def _settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A flag for every setting. Values are checked where those of the other sources are."""
+    """Add a flag for every setting. Values are checked together with those from other sources."""
     for name, (kind, about) in reversed(known_settings().items()):
         default = about.default or getattr(Settings, name)
         metavar = "|".join(about.choices) or _METAVARS[kind]

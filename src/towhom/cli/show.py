@@ -1,4 +1,4 @@
-"""Conversations in the terminal: speakers in colours, arrows to addressees."""
+"""Shows conversations in the terminal: speakers in colours, arrows to addressees."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from towhom.chat import Conversation, Message
 from towhom.cli.terminal import Terminal
 from towhom.visible import visible
 
-# Bright enough on black and dark enough on white.
+# Colours that are bright enough on black and dark enough on white.
 _COLOURS = (
     "dark_orange3", "dodger_blue2", "green4", "magenta3", "gold3", "turquoise4",
     "indian_red", "slate_blue1", "chartreuse4", "deep_pink3", "steel_blue", "orange4",
 )  # fmt: skip
 
 _NAME = 30
-"""Columns that a name takes at most: a long one leaves room for what is said."""
+"""The greatest width of a name, in columns, so that there is room for the text."""
 
 _ROWS = 10_000
-"""Messages that are set as one table: a table takes kilobytes for each of its rows."""
+"""Number of messages per table: a table needs kilobytes of memory for each row."""
 
 
 class Palette(dict[str, str]):
-    """A colour for everybody, in the order in which they come up."""
+    """Colours by name, assigned in the order of first use."""
 
     def __missing__(self, name: str) -> str:
         self[name] = _COLOURS[len(self) % len(_COLOURS)]
@@ -35,7 +35,7 @@ class Palette(dict[str, str]):
 
 
 def show_conversation(conversation: Conversation, console: Terminal) -> None:
-    """The messages, one below the other, each speaker in their own colour."""
+    """Print the messages, one below the other, with a colour for each speaker."""
     colours = Palette()
     if conversation.name:
         console.rule(Text(visible(conversation.name)), align="left", style="dim")

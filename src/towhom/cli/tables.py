@@ -1,4 +1,4 @@
-"""Messages as tables: JSON lines, CSV and Parquet, with the same names in every command."""
+"""Messages as tables: JSON lines, CSV and Parquet, with the same column names in every command."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Write = Callable[[Record], None]
 Item = TypeVar("Item")
 
 _FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
-"""What begins a formula in some spreadsheet."""
+"""Characters that begin a formula in some spreadsheet programs."""
 _MARK = "\ufeff"
-"""What makes Excel read a file as UTF-8."""
+"""The mark that makes Excel read a file as UTF-8."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """How messages are to be written: `kind` is json, csv or parquet; None is text for people."""
+    """How to write messages: `kind` is json, csv or parquet; None is text for people."""
 
     kind: str | None
     excel: bool
@@ -39,10 +39,10 @@ class Table:
 
     @contextmanager
     def writer(self, fields: Sequence[str]) -> Iterator[Write]:
-        """Writes records, each at once; a file appears when it is complete.
+        """A function that writes a record at once; a file appears when it is complete.
 
         Raises:
-            TowhomError: Parquet was asked for, and no file.
+            TowhomError: Parquet was requested without a file.
         """
         if self.kind == "parquet":
             if self.out is None:
@@ -60,12 +60,12 @@ class Table:
         as_text: Callable[[IO[str]], Callable[[Item], None]],
         as_record: Callable[[Item], Record],
     ) -> Iterator[Callable[[Item], None]]:
-        """Writes things as text for people, or as records.
+        """A function that writes an item as text for people, or as a record.
 
         Args:
-            fields: Of a record.
-            as_text: Makes what writes to a file.
-            as_record: Makes the record of a thing.
+            fields: The fields of a record.
+            as_text: Makes a function that writes items to a file as text.
+            as_record: Makes the record of an item.
         """
         if self.kind is None:
             with output(self.out) as file:
@@ -76,7 +76,7 @@ class Table:
 
 
 def table_options(command: Command) -> Command:
-    """Options for the ways in which a command writes messages; it gets a `table`."""
+    """Options for how a command writes messages; the command gets a `table`."""
 
     @wraps(command)
     def with_table(
@@ -105,15 +105,15 @@ def table_options(command: Command) -> Command:
 
 
 def csv_table(file: IO[str], fields: Sequence[str], *, excel: bool = False) -> Write:
-    """Writes records as CSV, each at once.
+    """A function that writes a record as CSV at once.
 
-    Control characters are written out, and a cell that a spreadsheet would take for a formula gets an
-    apostrophe in front.
+    Control characters are escaped, and a cell that a spreadsheet would take for a formula gets an apostrophe
+    in front.
 
     Args:
-        file: Where to.
+        file: The file to write to.
         fields: The columns.
-        excel: Whether a byte order mark stands in front, by which Excel knows UTF-8.
+        excel: Whether to begin with a byte order mark, by which Excel recognises UTF-8.
     """
     if excel:
         file.write(_MARK)
@@ -128,7 +128,7 @@ def csv_table(file: IO[str], fields: Sequence[str], *, excel: bool = False) -> W
 
 
 def safe_cell(value: Any) -> str:
-    """A value as a cell that no spreadsheet takes for a formula.
+    """A value as a cell that no spreadsheet program takes for a formula.
 
     >>> safe_cell("=1+1"), safe_cell(-3), safe_cell(["a", "b"])
     ("'=1+1", '-3', 'a b')

@@ -1,4 +1,4 @@
-"""Where commands show text: whatever a log or a file's name holds, it cannot command the terminal."""
+"""The console on which commands show text: texts in logs or file names cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from towhom.visible import visible
 
 
 class Terminal(Console):
-    """A console that writes control characters out. Colours and the like are its own, not those of a text."""
+    """A console that escapes control characters in texts; only its own colours and styles take effect."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The pieces of what is shown. A tab is a space: rich takes a kilobyte to widen one."""
+        """The segments to show. Tabs become spaces, since rich needs a kilobyte to expand one."""
         if isinstance(renderable, Text) and "\t" in renderable.plain:
             renderable = renderable.copy()
             renderable.plain = renderable.plain.replace("\t", " ")

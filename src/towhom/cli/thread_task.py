@@ -1,4 +1,4 @@
-"""`towhom evaluate --task threads`: conversations pulled apart, measured by links that people have drawn."""
+"""`towhom evaluate --task threads`: measures conversations against reply links that people annotated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from towhom.threads.baselines import BASELINES, place_by_rule
 
 
 def evaluate_threads(system: str, data: str, *, as_json: bool, out: Path | None) -> None:
-    """Measure a model, or a baseline by name, beside all baselines."""
+    """Measure a model, or a baseline by name, together with all baselines."""
     model = None if system in BASELINES else named_model(system, BASELINES)
     logs = linked_logs(data)
     if not any(log.links for log in logs):

@@ -1,4 +1,4 @@
-"""`towhom threads`: a log with its conversations pulled apart."""
+"""`towhom threads`: separates the conversations of a log."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def threads(
             if shown.keeps(answered.located, answered.name):
                 kept += answered.message.kind in SPOKEN
                 yield answered
-        if not spoken:  # said here, so that an existing file is left alone
+        if not spoken:  # raised here, so that an existing file is left alone
             raise LogError("no message was found in it", file=log)
         if not kept:
             raise shown.nothing_left(log)
@@ -114,7 +114,7 @@ def _write_page(everything: Iterator[Answered], log: str, out: Path | None) -> N
 
 
 def _numbered(everything: Iterator[Answered]) -> Iterator[Placed]:
-    """Messages by their order in the reading, with what the platform says of them."""
+    """Messages numbered by their order in the reading, with certain links where the platform gives them."""
     numbers: dict[str, int] = {}
     for number, answered in enumerate(everything):
         id = answered.located.id
@@ -126,9 +126,9 @@ def _numbered(everything: Iterator[Answered]) -> Iterator[Placed]:
 
 
 _SURE = 0.6
-"""How likely a link must be that is shown without saying how likely it is."""
+"""The least probability of a link that is shown without its probability."""
 _REMEMBERED = 1000
-"""Speakers of so many messages are known when one of them is answered."""
+"""Number of messages whose speakers are remembered, for when they are answered."""
 
 
 def _text_writer(file: IO[str]) -> Callable[[Answered], None]:
@@ -163,7 +163,7 @@ def _text_writer(file: IO[str]) -> Callable[[Answered], None]:
 
 
 def _line(found: Answered, number: int, answered: str | None, colour: str) -> Text:
-    """A message with the number of its conversation and whom it answers; one line."""
+    """A message in one line, with the number of its conversation and the speaker whom it answers."""
     message, line = found.message, Text()
     if message.time:
         line.append(f"{message.time:%H:%M} ", "dim")

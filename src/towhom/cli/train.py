@@ -1,4 +1,4 @@
-"""`towhom train`: a system on a corpus."""
+"""`towhom train`: trains a system on a corpus."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DEFAULT = TrainingConfig()
 )
 @click.option(
     "--system",
-    # A saved model names its system, which has to be found again: no module:Class.
+    # No module:Class, since a saved model names its system, which must be found again.
     type=PartType(
         [name for name, system in SYSTEMS.items() if system.neural],
         lambda: systems().keys() - SYSTEMS.keys(),
@@ -135,11 +135,11 @@ def train(
 
 
 class _Progress(ExitStack):
-    """Shows how a training goes on; a context manager.
+    """Shows the progress of a training; a context manager.
 
     Args:
-        console: Where to.
-        tensorboard: A folder for TensorBoard's logs, if they are wanted.
+        console: The console to show it on.
+        tensorboard: A folder for TensorBoard's logs; None for no logs.
     """
 
     def __init__(self, console: Terminal, tensorboard: Path | None) -> None:
@@ -164,7 +164,7 @@ class _Progress(ExitStack):
         self._task = bar.add_task("", total=1, epoch=1, state="")
 
     def step(self, step: Step) -> None:
-        """A batch is done."""
+        """Show that a batch is done."""
         state = f"loss {step.loss:.4f}, {step.samples_per_second:,.0f} samples/s"
         epoch = step.epoch + 1
         self._bar.update(self._task, completed=step.batch, total=step.batches, epoch=epoch, state=state)
@@ -172,7 +172,7 @@ class _Progress(ExitStack):
             self._writer.add_scalar("loss", step.loss, step.epoch * step.batches + step.batch)
 
     def epoch(self, measured: dict[str, Any]) -> None:
-        """An epoch is done, and measured."""
+        """Show the results of an epoch."""
         dev = measured["dev"]
         if self._writer is not None:
             for metric in ("adr", "res", "adr_res"):
@@ -187,7 +187,7 @@ class _Progress(ExitStack):
 def _config(
     start: WordVectors | SavedModel, settings: str, parts: dict[str, Any], given: dict[str, Any]
 ) -> TrainingConfig:
-    """What is given, and for the rest what is usual."""
+    """The configuration: given settings, and the defaults for all others."""
     if isinstance(start, SavedModel):
         kept = [name for name in ("system", "context") if name in given] + ["set"] * bool(parts)
         if kept:
@@ -201,7 +201,7 @@ def _config(
 
 
 def _setting(part: str) -> tuple[str, Any]:
-    """NAME=VALUE as a name and a number, true or false."""
+    """Parse NAME=VALUE into a name and a number, true or false."""
     name, _, text = part.partition("=")
     try:
         value = parse_json(text)

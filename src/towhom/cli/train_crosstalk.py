@@ -1,4 +1,4 @@
-"""`towhom train-crosstalk`: our own model, on many rooms."""
+"""`towhom train-crosstalk`: trains Crosstalk on many rooms."""
 
 from __future__ import annotations
 

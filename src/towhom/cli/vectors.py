@@ -1,4 +1,4 @@
-"""`towhom vectors`: word vectors for the words of a corpus."""
+"""`towhom vectors`: writes vectors for the words of a corpus."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def vectors(
     if out.exists() and not force:
         raise VectorsError(f"{out}: already exists; replace it with --force")
     if out.exists():
-        WordVectors.load(out)  # nothing but vectors is ever replaced
+        WordVectors.load(out)  # raises unless the folder holds vectors, so nothing else is replaced
     corpus = Corpus(folder)
     words = list(corpus.vocabulary.words)
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
@@ -109,7 +109,7 @@ def _train(
     from towhom.text.vector_training import train_vectors
 
     def sentences() -> Iterator[list[str]]:
-        """The messages of the training documents: what is measured on has no part in it."""
+        """The words of each message, from training documents only."""
         for document in corpus.documents_of(Split.TRAIN).tolist():
             start, stop = corpus.documents.messages[document : document + 2].tolist()
             offsets = corpus.utterances.offsets[start : stop + 1].tolist()

@@ -1,4 +1,4 @@
-"""`towhom who`: a log with the addressee of every message, as it comes."""
+"""`towhom who`: shows a log with the addressee of every message, line by line."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _answers(
     name: str | None,
     aliases: tuple[str, ...],
 ) -> Iterator[Answered]:
-    """Every message with its addressee; each room is a session of its own."""
+    """Every message with its addressee; each room has its own session."""
     kinds = kept_kinds(keep)
 
     def prepare(session: Session) -> None:
@@ -138,7 +138,7 @@ def _is_for(answered: Answered, name: str, aliases: tuple[str, ...], threshold: 
 
 
 def _names(answered: Answered) -> tuple[str, str]:
-    """What the log calls the speaker, and what people do."""
+    """The speaker as in the log, and the name that people use."""
     return answered.message.speaker, answered.name
 
 
@@ -154,7 +154,7 @@ def _text_writer(file: IO[str]) -> Callable[[Answered], None]:
 
 
 def observation_line(observation: Observation, colours: Palette) -> Text:
-    """A message, who says it, and to whom; one line."""
+    """A message in one line, with its speaker and its addressee."""
     message, name = observation.message, observation.addressee
     speaker = message.name or message.speaker
     line = Text()

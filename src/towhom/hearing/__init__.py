@@ -1,1 +1,1 @@
-"""Hearing: who is present, who is called, and which words are used. Every task reads what is heard here."""
+"""The analysis of messages for all tasks: who is present, who is called, and which words are used."""

@@ -1,11 +1,10 @@
-"""Who is called, and how surely.
+"""Finds the people whom a text calls, with a probability for each.
 
-A call is a name, and what stands around it: `robo: restart it`, `@robo restart it`, `good evening robo`, `is
-it up, robo?`. A name alone is none: `robo keeps crashing` and `ask robo` are about somebody. `names` finds
-the names, `judge` tells from what stands around each how it is used, and `manners` says how sure that makes
-it.
+The text around a name makes it a call: `robo: restart it`, `@robo restart it`, `good evening robo`, `is it
+up, robo?`. A name alone is no call: `robo keeps crashing` and `ask robo` are about somebody. `names` finds
+the names, `judge` tells from the text around each how it is used, and `manners` has the probabilities.
 
-The protocol of the paper knows one manner, a name in front and a lone separator: `towhom.hearing.protocol`.
+The paper's protocol has only one manner, a name in front and a lone separator: `towhom.hearing.protocol`.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from towhom.hearing.people import People
 from towhom.hearing.words import normalized
 
 _MOST_NAMES = 40
-"""Names in a text that are looked at. Each is judged by all that stands around it, which takes time."""
+"""The largest number of names in a text that are judged: each takes time."""
 _HEAD = 80
-"""Characters in which everybody is called, if at all."""
+"""A text that calls everybody does so within so many characters."""
 _LATEST = 0.7
-"""How likely, of several people with one name, who spoke last is meant."""
+"""How likely the latest speaker is meant, of several people with one name."""
 EVERYONE = frozenset({"@everyone", "@here", "@channel", "@all", "@room", "@everybody", "@group", "@team"})
-"""How platforms call everybody."""
+"""Words by which platforms call everybody."""
 _TO_ALL = (" a ", " à ", " an ", " to ")
 _FRONT_WORD = regex.compile(r"\s*@?([\w\[\]{}\\`^|-]{3,}):\s+\S")
 
 
 class Call(NamedTuple):
-    """Somebody who is named, and how.
+    """Somebody who is named, and the manner.
 
     Args:
         who: Their identifier.
-        manner: How.
-        sure: How likely they are meant by it.
+        manner: How they are named.
+        sure: How likely they are the addressee.
     """
 
     who: str
@@ -52,18 +51,18 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class Calls:
-    """Everybody whom a text calls or names."""
+    """The people whom a text calls or names."""
 
     calls: list[Call] = field(default_factory=list)
-    """Everybody who is named, each once, the surest first; those talked about as well."""
+    """Everybody who is named, each once, the surest first; includes people who are only talked about."""
     everybody: bool = False
-    """Whether everybody who is there is called."""
+    """Whether everybody present is called."""
     rest: int = 0
-    """Where the text begins after a name in front, in the normalized text."""
+    """Where the normalized text begins after a name in front."""
     stranger: bool = False
-    """Whether somebody seems to be named in front who is not known."""
+    """Whether it seems to name somebody unknown in front."""
     language: str | None = None
-    """The code of the language, where it was looked at."""
+    """The code of the language, if it was determined."""
 
 
 def listen(
@@ -75,14 +74,14 @@ def listen(
     marked: Sequence[str] = (),
     usual: str | None = None,
 ) -> Calls:
-    """Who is called in a text.
+    """The people who are called in a text.
 
     Args:
-        text: What is said.
-        people: Who is there.
-        speaker: Who says it; nobody calls themselves.
-        weight: How much a lower-cased word tells: 1 for one that no text has, 0 for one that all have.
-        marked: Identifiers of those whom the platform marks as mentioned.
+        text: The text.
+        people: The people in the room.
+        speaker: The identifier of the speaker; nobody calls themselves.
+        weight: Gives how informative a lower-cased word is: 1 if no text has it, 0 if all do.
+        marked: Identifiers of the people whom the platform marks as mentioned.
         usual: The language of the room.
 
     >>> people = People()
@@ -132,7 +131,7 @@ def _without(plain: str, places: Sequence[Place]) -> str:
 
 
 def _meant(place: Place, manner: Manner, people: People, speaker: str) -> Iterator[Call]:
-    """Who is meant by a name: if several have it, who spoke last, most likely."""
+    """The people who are meant by a name; of several with that name, most likely the latest speaker."""
     whose = [who for who in place.who if who != speaker]
     if len(whose) <= 1:
         for who in whose:
@@ -145,7 +144,7 @@ def _meant(place: Place, manner: Manner, people: People, speaker: str) -> Iterat
 
 
 def _calls_everybody(plain: str, languages: tuple[Language, ...]) -> bool:
-    """Whether a normalized text calls everybody who is there."""
+    """Whether a normalized text calls everybody present."""
     if "@" in plain and any(word.rstrip(".,:;!?") in EVERYONE for word in plain.split()):
         return True
     return any(_starts_with_everybody(plain, language) for language in languages)

@@ -1,4 +1,4 @@
-"""Hears the messages of a room, one after the other."""
+"""Analyses the messages of a room, one after the other."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from towhom.hearing.words import asks, normalized, words
 from towhom.text.pieces import PIECE_WEIGHTS
 
 _TELLING = 0.4
-"""Words with less weight than this are in every other message."""
+"""Words with more weight than this are informative; others are very common."""
 _IDS = 10_000
-"""So many of the last messages can be answered by their identifiers."""
+"""Number of latest messages that can be answered by their identifiers."""
 _LANGUAGES = 50
-"""Messages by which the language of a room is judged."""
+"""Number of messages that determine the language of a room."""
 _PIECES = 5000
-"""Pieces of words that are counted, in rooms of whose language the model knows no word."""
+"""Number of pieces of words that are counted, in rooms whose language the model does not know."""
 _SAMPLED = 8
-"""Later, one in so many is looked at."""
+"""After those, the language of one message in so many is determined."""
 
 
 class Ear:
-    """Hears the messages of one room. Memory is bounded.
+    """Analyses the messages of one room. Memory is bounded.
 
     Args:
         lexicon: The words of the model.
@@ -50,32 +50,32 @@ class Ear:
         self._lexicon = lexicon
         self.people = People()
         self.count = 0
-        """Messages heard so far."""
+        """Number of messages so far."""
         self._authors: dict[str, str] = {}
         self._spoke: dict[str, int] = {}
         self._called: dict[str, int] = {}
         self._languages: Counter[str] = Counter()
         self._pieces: Counter[int] = Counter()
         self._weighed = 0
-        """Messages whose pieces were counted."""
+        """Number of messages whose pieces were counted."""
 
     @property
     def language(self) -> str | None:
-        """The code of the language that is spoken, as far as it was looked at."""
+        """The code of the room's language; None if it was not determined yet."""
         return max(self._languages, key=self._languages.__getitem__) if self._languages else None
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words of the model, which are English; in a room of another language, none."""
+        """The model's words, which are English; in a room of another language, an empty lexicon for it."""
         code = self.language
         return self._lexicon if code in (None, LATIN[0]) else self._lexicon.foreign(code)
 
     def author(self, id: str | None) -> str | None:
-        """Who wrote the message with an identifier, if it is remembered."""
+        """The speaker of the message with an identifier; None if it is not remembered."""
         return None if id is None else self._authors.get(id)
 
     def hear(self, message: Message) -> Utterance:
-        """The next message that is said; its speaker is known from now on."""
+        """Analyse the next message. From then on, its speaker is known."""
         person = self.people.hear(message.speaker, name=message.name, bot=message.bot)
         utterance = self.imagine(message)
         if utterance.language is not None:
@@ -98,14 +98,14 @@ class Ear:
         return utterance
 
     def imagine(self, message: Message) -> Utterance:
-        """Hear a message without remembering it."""
+        """Analyse a message without remembering it."""
         speaker = self.people.id_of(message.speaker)
         text = message.text[:LONGEST]
         heard = self._listen(text, speaker, message)
         calls = _with_link(heard.calls, self.author(message.reply_to), self._given(message), speaker)
         utterance = Utterance(
             speaker,
-            # Where the log says who it is for, their name is not in the text any more.
+            # If the log says who it is for, the name is not in the text any more.
             _cut(text, heard.rest if message.addressee is None else 0),
             calls,
             heard.everybody,
@@ -122,12 +122,12 @@ class Ear:
         return utterance
 
     def rehear(self, utterance: Utterance, text: str, mentions: tuple[str, ...] = ()) -> None:
-        """Hear a message again, because it was changed or because somebody is known by now.
+        """Analyse a message again, because it was edited or because somebody has become known.
 
         Args:
-            utterance: What was said.
-            text: What it says now.
-            mentions: Those whom the platform marks in it now.
+            utterance: The message, which is changed in place.
+            text: Its text now.
+            mentions: The people whom the platform marks as mentioned in it now.
         """
         message = Message(utterance.speaker, text, reply_to=utterance.reply_to, mentions=mentions)
         given = tuple(call for call in utterance.calls if call.manner is Manner.GIVEN)
@@ -148,7 +148,7 @@ class Ear:
             setattr(utterance, name, getattr(new, name))
 
     def naming(self, newcomer: str, earlier: Iterable[Utterance]) -> list[Utterance]:
-        """What named somebody in front before they were known; it is to be heard again."""
+        """Earlier messages that begin with the name of somebody who was not known then."""
         name = normalized(self.people.name_of(newcomer))
         return [
             utterance
@@ -162,7 +162,7 @@ class Ear:
         return self.people.rename(old, new)
 
     def state(self) -> dict[str, Any]:
-        """What is known of people, as JSON can hold it."""
+        """The state of the ear as a JSON value."""
         return {
             "count": self.count,
             "people": self.people.state(),
@@ -175,7 +175,7 @@ class Ear:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was."""
+        """Continue from a `state`."""
         self.count = whole_of(state["count"])
         self.people = People()
         self.people.resume(state["people"])
@@ -202,14 +202,14 @@ class Ear:
         return heard
 
     def _given(self, message: Message) -> str | None:
-        """Whom the platform, or who wrote the log, says that a message is for."""
+        """The identifier of the addressee that the platform or the log gives."""
         if message.addressee is None:
             return None
         known = self.people.find(message.addressee)
         return message.addressee if known is None else known.id
 
     def read(self, utterance: Utterance) -> None:
-        """Find the words of a text, as the model knows them."""
+        """Set what is derived from an utterance's words: tokens, pieces, names, and so on."""
         lexicon, is_name = self.lexicon, self.people.is_name
         found = words(utterance.text)
         utterance.tokens = lexicon.tokens(found, is_name)
@@ -228,7 +228,7 @@ class Ear:
         )
 
     def _weigh(self, pieces: NDArray[np.uint32], lexicon: Lexicon) -> NDArray[np.float32]:
-        """How much pieces tell; where the model knows no word, by how common they are in the room."""
+        """How informative pieces are; where the model knows no word, by how rare they are in the room."""
         weights: NDArray[np.float32] = lexicon.piece_weights[pieces & np.uint32(PIECE_WEIGHTS - 1)]
         if lexicon.knows_nothing and self._weighed:
             times = np.array([max(self._pieces[piece], 1) for piece in pieces.tolist()], np.float64)
@@ -248,7 +248,7 @@ class Ear:
         return distance if distance <= REACH else 0
 
     def _forget(self) -> None:
-        """Those who have been silent for long."""
+        """Forget when people spoke or were called, if that is out of reach."""
         first = self.count - REACH
         self._spoke = {who: at for who, at in self._spoke.items() if at >= first}
         self._called = {who: at for who, at in self._called.items() if at >= first}
@@ -257,7 +257,7 @@ class Ear:
 def _with_link(
     calls: Iterable[Call], author: str | None, given: str | None, speaker: str
 ) -> tuple[Call, ...]:
-    """Calls of a text, and what the platform says, which is surest."""
+    """The calls in a text and those that the platform states, the surest first."""
     found: dict[str, Call] = {}
     for who, manner in ((given, Manner.GIVEN), (author, Manner.REPLY)):
         if who is not None and who != speaker:
@@ -279,7 +279,7 @@ def _bearing(text: str, code: str, words: Iterable[str]) -> Bearing:
 
 
 def _cut(text: str, rest: int) -> str:
-    """The text from where its normalized form has a place on."""
+    """The text after its front, whose end is given as a place in the normalized text."""
     if not rest:
         return text
     if text.isascii():

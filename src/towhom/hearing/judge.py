@@ -1,6 +1,6 @@
-"""How the names in a text are used: as a call, and in which manner, or to talk about somebody.
+"""Judges how the names in a text are used: as a call, and in which manner, or to talk about somebody.
 
-The rules stand here once for all languages; what words mean is in `towhom.hearing.languages`.
+The rules are the same for all languages; `towhom.hearing.languages` has the words.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from towhom.hearing.words import EMOJI, SHORTCODE
 
 _SHORTEST_NAME = 3
 _LONGER_THAN_WORDS = 8
-"""A name of so many letters is no ordinary word."""
+"""A name with at least so many letters is taken to be no ordinary word."""
 
 # A colon may begin a smiley; an exclamation or a question mark after a name belongs to the call.
 _SEPARATOR = regex.compile(
     r"\s*(?:->|=>|>+|[,;]|:(?![)(dp/|\]\\3*'-])|\.{2,}|!+|\?+|~+|-+(?=[\s\p{L}])|\n)\s*"
 )
 _CUT_OFF = regex.compile(r"[\"')\]*_>]*\s*(?:(?:->|=>|>+|[,;:]|\.{2,}|-+(?=\s))\s*)?")
-"""What is cut off behind a name in front. What remains says something: `!` and `?`."""
+"""The marks that are removed after a name in front. `!` and `?` stay, since they mean something."""
 MARKS = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE}|(?<!\p{{L}})x?[:;=]-?[dp)(](?!\p{{L}}))*")
 _MARKS_BEFORE = regex.compile(rf"(?:[\s\p{{P}}\p{{S}}]|{EMOJI}|{SHORTCODE})*$", regex.REVERSE)
 _SENTENCE_END = regex.compile(r"(?:[.!?;]|\n|\.{2,}|:\w+:|\p{Extended_Pictographic})[\s\"')\]]*$")
@@ -36,7 +36,7 @@ _LIST = regex.compile(r"\s*(?:[,/&+]\s*)?@?\s*")
 _WORD = regex.compile(r"[\p{L}\p{M}'-]+")
 _NEXT_WORD = regex.compile(r"\s*([\p{L}\p{M}']+)")
 _HONOUR = regex.compile(r"さん|くん|ちゃん|様|さま|先生|님|씨|-\w+")
-"""Honorifics after which a word may follow at once."""
+"""Honorifics that a word may follow directly."""
 _LAUGHS = regex.compile(
     r"(?:k{2,}|(?:h[aeiuo]|j[aei]|ha?h|a?hah|х[аеи]){2,}\p{L}?|rs(?:rs)*|5{3,}|[ㅋㅎㅠㅜ]+|w{2,}|笑+|草|x+d+|ه{2,}"
     r"|ח{3,}|哈+|ฮ่า+)(?!\p{L})"
@@ -46,24 +46,24 @@ _ENGLISH_THIRD = regex.compile(r"\p{L}{3,}(?:s|ed)\b")
 
 @dataclass(slots=True, kw_only=True)
 class _Around:
-    """What stands around a name, or several that are called together."""
+    """The text around a name, or around several names that are called together."""
 
     word: str
     before: str
     after: str
     at: bool
-    """Whether an @ stands before it."""
+    """Whether there is an @ before it."""
     in_front: bool
-    """Whether nothing but greetings, fillers and other names stands before it."""
+    """Whether only greetings, fillers and other names come before it."""
     starts_sentence: bool
     greeted: bool
     particle: bool
-    """Whether a particle or title stands before it that makes it a call."""
+    """Whether a particle or title before it makes it a call."""
     honored: bool
     ordinary: bool
     """Whether the name is a common word."""
     filler: bool
-    """Whether it is one that stands in front of messages: `cool, thanks`."""
+    """Whether the name is also a filler at the front of messages: `cool, thanks`."""
     after_a_call: bool
     """Whether somebody else was called before."""
     several: bool
@@ -71,24 +71,24 @@ class _Around:
     alone: bool = False
     """Whether nothing follows."""
     third: int = 0
-    """How long a phrase follows that talks about somebody."""
+    """Length of the phrase after it that talks about somebody; 0 if there is none."""
     request: int = 0
-    """How long a phrase follows that asks somebody for something."""
+    """Length of the phrase after it that asks somebody for something; 0 if there is none."""
 
     @property
     def talked_about(self) -> bool:
-        """Whether what follows talks about somebody."""
+        """Whether the text after it talks about somebody."""
         return self.third > self.request
 
 
 class Judge:
-    """Says how each name in a text is used.
+    """Judges how each name in a text is used.
 
     Args:
         plain: The normalized text.
-        places: Where the names are; at least one.
-        languages: That the text may be in.
-        weight: How much a word tells.
+        places: The places of the names; at least one.
+        languages: The languages that the text may be in, the likeliest first.
+        weight: Gives how informative a word is.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Judge:
         self._ends = [self._after_honorific(place) for place in places]
 
     def manners(self) -> list[Manner]:
-        """How each of the names is used."""
+        """The manner in which each name is used."""
         found: list[Manner] = [Manner.ABOUT] * len(self._places)
         first = 0
         while first < len(self._places):
@@ -124,7 +124,7 @@ class Judge:
         return found
 
     def rest(self, manners: list[Manner]) -> int:
-        """Where the text begins, without the names in front and what sets them off; 0 if they stay."""
+        """Where the text begins after the names in front and their separator; 0 if they are kept."""
         if self._plain[: self._places[0].start].strip("@ \t\"'([*_<"):
             return 0
         if manners[0] not in (Manner.FRONT, Manner.MENTION):
@@ -161,7 +161,7 @@ class Judge:
             filler=self._is_filler(place.word), after_a_call=after_a_call, several=last > first,
         )  # fmt: skip
         around.third, around.request = self._follows(after.lstrip(" \t"))
-        # Where words are not set apart, a space is a separator.
+        # In scripts that do not separate words, a space is a separator.
         spaced_off = not self._main.spaced and after[:1].isspace() and not around.talked_about
         bracketed = plain[place.start - 1 : place.start] + plain[self._ends[last] : self._ends[last] + 1]
         around.separated = spaced_off or bracketed in _BRACKETS or _SEPARATOR.match(after) is not None
@@ -169,9 +169,9 @@ class Judge:
         return around
 
     def _follows(self, following: str) -> tuple[int, int]:
-        """How long a phrase follows that talks about somebody, and how long one that asks them.
+        """Lengths of the phrases that follow: one that talks about somebody, and one that asks them.
 
-        By the likeliest language that has either: `was` is a verb in English and a question in German.
+        The likeliest language that has either decides: `was` is a verb in English and a question in German.
         """
         for language in self.languages:
             third = language.third.starting(following)
@@ -183,7 +183,7 @@ class Judge:
         return 0, 0
 
     def _mentioned(self, around: _Around) -> Manner:
-        if around.in_front:  # who writes that wants them to know, whatever is said
+        if around.in_front:  # a notification to them, whatever the text says
             return Manner.MENTION
         if around.starts_sentence or SET_OFF.search(around.before):
             return Manner.MENTION
@@ -207,7 +207,7 @@ class Judge:
         return self._bare(around)
 
     def _bare(self, around: _Around) -> Manner:
-        """A name in front with nothing between it and the text."""
+        """The manner of a name in front without a separator."""
         after = around.after
         if around.honored:
             return Manner.FRONT
@@ -226,7 +226,7 @@ class Judge:
         return Manner.BARE if asked or english else Manner.ABOUT
 
     def _begins_phrase(self, around: _Around) -> bool:
-        """Whether a name and the words after it are a phrase that asks somebody: `will you`, `can you`."""
+        """Whether the name and the words after it form a request: `will you`, `can you`."""
         text = around.word + around.after
         return any(each.request.starting(text) > len(around.word) for each in self.languages)
 
@@ -263,7 +263,7 @@ class Judge:
         if not self._you and self._asks_who(around.before):
             return Manner.ABOUT  # "who wrote robo?"
         word, before = around.word, around.before
-        # A name in another script than the text is no word of it; a short one of the same may be.
+        # A name in another script than the text is no word of it; a short name in the same script may be.
         foreign = word.isascii() and self._main.code not in LATIN
         may_be_word = self._weight(word) < 1.0 or (word.isalpha() and len(word) < _LONGER_THAN_WORDS)
         asked = self._you or "?" in self._plain or self._begins_with_request()
@@ -274,9 +274,9 @@ class Judge:
     # -- what stands before and after
 
     def _lead(self, before: str, first: int) -> tuple[str, bool, bool, bool]:
-        """What stands before a name, without fillers and greetings.
+        """The text before a name, without fillers and greetings.
 
-        Also whether the name is greeted, has a particle that calls, and whether it starts a sentence.
+        Also whether the name is greeted, has a particle that calls, and starts a sentence.
         """
         greeted = particle = False
         rest, touching, closed = before, True, False
@@ -303,13 +303,13 @@ class Judge:
                 if name is None:
                     return bare, greeted, particle, False
                 step = len(bare) - name.start
-                closed = True  # what stands before another name is said to that one
+                closed = True  # a greeting before another name is for that person
             rest = bare[:-step]
             touching = False
         return "", greeted, particle, True
 
     def _is_lead(self, text: str) -> bool:
-        """Whether a text is nothing but fillers and greetings."""
+        """Whether a text has only fillers and greetings."""
         for language in self.languages:
             rest = text
             while rest:
@@ -323,11 +323,11 @@ class Judge:
         return False
 
     def _precedes(self, before: str) -> bool:
-        """Whether what stands before a name talks about it."""
+        """Whether the text before a name talks about it."""
         return any(each.before.ending(before) for each in self.languages)
 
     def _ends_there(self, after: str) -> bool:
-        """Whether nothing but marks, laughter and fillers follows."""
+        """Whether only marks, laughter and fillers follow."""
         rest = after
         while True:
             marks = MARKS.match(rest)
@@ -343,7 +343,7 @@ class Judge:
             rest = rest[step:]
 
     def _is_object(self, around: _Around) -> bool:
-        """Whether an ending is attached to the name that makes it an object, a topic or an owner."""
+        """Whether the name has an ending that makes it an object, a topic or an owner."""
         after = around.after
         if not after or after[0].isspace():
             return False
@@ -369,7 +369,7 @@ class Judge:
         return any(each.request.starting(start) for each in self.languages)
 
     def _after_honorific(self, place: Place) -> int:
-        """Where a name ends, with what honours it."""
+        """Where a name ends, including an honorific."""
         plain, best = self._plain, place.end
         start = place.end + (plain[place.end : place.end + 1] == " ")
         for language in self.languages:
@@ -392,7 +392,7 @@ class Judge:
         return any(word in each.filler or word in each.greeting for each in self.languages)
 
     def _is_quoted(self, place: Place) -> bool:
-        """Whether a name is in a quotation of more than itself, in code, or in a link."""
+        """Whether a name is in a longer quotation, in code, or in a link."""
         before, after = self._plain[: place.start], self._plain[place.end :]
         if before.rpartition("\n")[2].lstrip().startswith(">"):
             return True
@@ -422,7 +422,7 @@ class Judge:
         return last
 
     def _is_called_together(self, first: int, last: int) -> bool:
-        """Whether several names are called together, and not one that is told about the other."""
+        """Whether several names are called together; otherwise one person is told about another."""
         if all(each.at for each in self._places[first : last + 1]):
             return True
         after = self._plain[self._ends[last] :]
@@ -440,7 +440,7 @@ class Judge:
 
 
 def _ending(phrases: Phrases, text: str) -> int:
-    """How many characters of the end of a text are a phrase, or one with a letter drawn out: `heyyy`."""
+    """Length of the phrase at the end of a text, which may have its last letter drawn out: `heyyy`."""
     found = phrases.ending(text)
     if found or len(text) < 3 or not text[-1] == text[-2] == text[-3]:
         return found

@@ -14,7 +14,7 @@ import regex
 from towhom.hearing.words import NO_SPACES
 
 LATIN = ("en", "de", "es", "pt", "fr", "tr")
-"""Languages that are told apart by their words, since they share a script; the first is the default."""
+"""Languages that share a script and are recognised by their words; the first is the default."""
 _SCRIPTS = {
     "ja": r"[\p{Hiragana}\p{Katakana}]",
     "ko": r"\p{Hangul}",
@@ -28,25 +28,25 @@ _SCRIPTS = {
 _SCRIPT = regex.compile("|".join(f"(?P<{language}>{script})" for language, script in _SCRIPTS.items()))
 _WORD = regex.compile(r"[\p{L}\p{M}']+")
 _PLAIN = 2.0
-"""Words of a language that make it plain."""
+"""With at least so many of its words, a language is certain."""
 _ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
 _UNSPACED = frozenset({"ja", "zh", "th"})
 
 
 class Phrases:
-    """Phrases that are looked for at the end or at the start of a text, the longest first.
+    """Phrases to find at the start or the end of a text, the longest first.
 
     Args:
-        phrases: Normalized.
+        phrases: The phrases, normalized.
         spaced: Whether a phrase must end where a word ends.
     """
 
     def __init__(self, phrases: Iterable[str], *, spaced: bool) -> None:
         self.all = frozenset(phrases)
         self.several = tuple(phrase for phrase in self.all if " " in phrase)
-        """Those of several words."""
+        """The phrases of several words."""
         self.attached = tuple(phrase for phrase in self.all if _ATTACHED.search(phrase))
-        """Those of scripts whose words are not set apart, or have endings attached."""
+        """The phrases in scripts that do not separate words, or attach endings to them."""
         self._by_first = _lengths(self.all, 0)
         self._by_last = _lengths(self.all, -1)
         self._spaced = spaced
@@ -55,11 +55,11 @@ class Phrases:
         return word in self.all
 
     def inside(self, plain: str, words: Iterable[str]) -> bool:
-        """Whether a text has one of the phrases in it.
+        """Whether a text contains one of the phrases.
 
         Args:
             plain: The normalized text.
-            words: Those of it.
+            words: The words of the text.
         """
         if not self.all.isdisjoint(words):
             return True
@@ -69,7 +69,7 @@ class Phrases:
         return not plain.isascii() and any(phrase in plain for phrase in self.attached)
 
     def ending(self, text: str) -> int:
-        """How many characters of the end of a text are such a phrase."""
+        """Length of the phrase at the end of a text; 0 if there is none."""
         for length in self._by_last.get(text[-1:], ()):
             if text[-length:] in self.all and length <= len(text):
                 before = text[-length - 1 : -length]
@@ -78,7 +78,7 @@ class Phrases:
         return 0
 
     def starting(self, text: str) -> int:
-        """How many characters of the start of a text are such a phrase."""
+        """Length of the phrase at the start of a text; 0 if there is none."""
         for length in self._by_first.get(text[:1], ()):
             if text[:length] in self.all and length <= len(text):
                 after = text[length : length + 1]
@@ -88,7 +88,7 @@ class Phrases:
 
 
 def _lengths(phrases: Iterable[str], end: int) -> dict[str, list[int]]:
-    """How long phrases are, the longest first, by their character at one end."""
+    """The lengths of phrases, the longest first, by their first or last character."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     for phrase in phrases:
         found[phrase[end]].add(len(phrase))
@@ -101,11 +101,11 @@ def _is_letter(character: str) -> bool:
 
 @dataclass(frozen=True)
 class Language:
-    """What `languages.toml` says of one language, ready to be looked for."""
+    """The phrases of one language, from `languages.toml`."""
 
     code: str
     spaced: bool
-    """Whether words are set apart by spaces."""
+    """Whether words are separated by spaces."""
     greeting: Phrases
     filler: Phrases
     you: Phrases
@@ -167,7 +167,7 @@ def _language(code: str, lists: dict[str, list[str]]) -> Language:
 
 @cache
 def ordinary_words() -> frozenset[str]:
-    """Words that stand in front of a message without being a name: fillers, greetings, function words."""
+    """Words that may begin a message without being a name: fillers, greetings, function words."""
     return frozenset().union(
         *(each.filler.all | each.greeting.all | each.common for each in languages().values())
     )
@@ -181,13 +181,13 @@ def function_words() -> frozenset[str]:
 
 @cache
 def fillers() -> frozenset[str]:
-    """Words that stand in front of a message, a comma after them, and mean nothing."""
+    """Words that may begin a message, followed by a comma, without meaning: fillers and greetings."""
     return frozenset().union(*(each.filler.all | each.greeting.all for each in languages().values()))
 
 
 @cache
 def _everybody() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Words that call everybody, and phrases of scripts that have no spaces."""
+    """First words of phrases that call everybody, and whole phrases in scripts without spaces."""
     spaced: set[str] = set()
     unspaced: list[str] = []
     for language in languages().values():
@@ -200,7 +200,7 @@ def _everybody() -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def may_call_everybody(head: str) -> bool:
-    """Whether the start of a normalized text has anything in it that calls everybody; quick."""
+    """A quick test of whether the start of a normalized text may call everybody."""
     spaced, unspaced = _everybody()
     if "@" in head or any(word.strip(",.:;!?") in spaced for word in head.split()):
         return True
@@ -209,7 +209,7 @@ def may_call_everybody(head: str) -> bool:
 
 @cache
 def _telling() -> dict[str, tuple[tuple[str, float], ...]]:
-    """By word, the languages of `LATIN` that have it, and how much that tells."""
+    """By word, the languages of `LATIN` that have it, and the weight of that."""
     found: dict[str, dict[str, float]] = {}
     for code in LATIN:
         language = languages()[code]
@@ -225,8 +225,8 @@ def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
     """The languages that a normalized text may be in, the likeliest first.
 
     Args:
-        text: Without the names in it, if that is possible.
-        usual: The language of most messages of the room, for texts that could be anything.
+        text: The text, without names if possible.
+        usual: The language of most messages of the room, for texts that could be in several.
 
     >>> [each.code for each in languages_of("wer kommt mit?")]
     ['de']
@@ -251,6 +251,6 @@ def languages_of(text: str, usual: str | None = None) -> tuple[Language, ...]:
     if usual in LATIN and (not chosen or counts[usual] >= best - 0.5):
         chosen = [usual, *(code for code in chosen if code != usual)]
     if not chosen or (best < _PLAIN and LATIN[0] not in chosen):
-        # Half a word more than English has is no reason to think of another language first.
+        # An advantage of half a word over English is not enough to prefer another language.
         chosen.insert(0 if best - counts[LATIN[0]] <= 0.5 and usual is None else len(chosen), LATIN[0])
     return tuple(known[code] for code in chosen)

@@ -1,4 +1,4 @@
-"""The manners of calling somebody, how sure each is, and each in words."""
+"""The manners of calling somebody, with the probability of each, and a reason in words."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ class Manner(StrEnum):
     REPLY = "reply"
     """The platform says that the message answers one of theirs."""
     GIVEN = "given"
-    """The platform, or whoever wrote the log, says that the message is for them."""
+    """The platform or the log says that the message is for them."""
     MENTION = "mention"
     """`@robo restart it`: in front, or marked by the platform."""
     FRONT = "front"
     """`robo: restart it`: a name in front, and a separator of any script."""
     GREETING = "greeting"
-    """`good evening robo`, `thanks, robo`: a greeting, thanks or a filler, and a name."""
+    """`good evening robo`, `thanks, robo`: a greeting, thanks or a filler, then a name."""
     VOCATIVE = "vocative"
-    """`is it up, robo?`: set off by a comma or a particle, at the end or in the middle."""
+    """`is it up, robo?`: separated by a comma or a particle, at the end or in the middle."""
     MENTION_INSIDE = "mention inside"
     """`what about the logs @robo`."""
     BARE = "bare"
-    """`robo restart it`: in front, nothing between."""
+    """`robo restart it`: in front, without a separator."""
     END = "end"
-    """`is it up robo?`: at the end, nothing between."""
+    """`is it up robo?`: at the end, without a separator."""
     INSIDE = "inside"
-    """Named somewhere, and nothing says whether as a call."""
+    """Named somewhere, without a sign of whether it is a call."""
     ABOUT = "about"
     """Not called: `robo keeps crashing`, `ask robo`."""
 
@@ -45,10 +45,10 @@ SURE: dict[Manner, float] = {
     Manner.INSIDE: 0.22,
     Manner.ABOUT: 0.21,
 }
-"""How often somebody who is named in a manner is meant, by human reply links of #ubuntu.
+"""How often somebody who is named in each manner is the addressee, by human reply links of #ubuntu.
 
-Manners that are rare there are drawn towards a name in front; those that it does not have are as sure as
-their kin: a reply link as a name in front, an @ inside as a name at the end.
+Rates of manners that are rare there are drawn towards that of a name in front. Manners that do not occur
+there have the rate of a similar one: a reply link as a name in front, an @ inside as a name at the end.
 results/calls.json has the counts."""
 
 REASONS: dict[Manner, str] = {
@@ -64,10 +64,10 @@ REASONS: dict[Manner, str] = {
     Manner.INSIDE: "{me} mentions {who}",
     Manner.ABOUT: "{me} talks about {who}",
 }
-"""Each manner in words."""
+"""The reason for each manner in words."""
 
 CALLING = frozenset(Manner) - {Manner.INSIDE, Manner.ABOUT}
 """Manners that are calls."""
 
 EVERYONE = frozenset({"@everyone", "@here", "@channel", "@all", "@room", "@everybody", "@group", "@team"})
-"""How platforms call everybody."""
+"""Words by which platforms call everybody."""

@@ -1,4 +1,4 @@
-"""Where names of people stand in a text: whole, in part, with a typing error, attached to other words."""
+"""Finds the names of people in a text: whole, in part, with a typing error, or attached to other words."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from towhom.hearing.people import People
 from towhom.hearing.words import NO_SPACES
 
 COMMON = 0.7
-"""A word that tells less is a name only where it is plainly called."""
+"""A word with a weight up to this counts as a name only where it is plainly called."""
 AND = ("و", "ו")
-"""What joins two words in Arabic and Hebrew is attached to the second."""
+"""`And` in Arabic and Hebrew, which is attached to the next word."""
 SET_OFF = regex.compile(r"(?:[,;:(|>]|\s-+|\.{2,})\s*$")
-"""What sets a name off from the words before it."""
+"""Marks that separate a name from the words before it."""
 _SETTING_OFF = tuple(",;:(|>-.")
-"""What that ends with."""
+"""The last characters of such marks."""
 _SHORTEST_GUESS = 4
 _LONGEST_LEAD = 24
 _LONGEST_TAIL = 3
-"""Characters before and after which a part of a name, or one with a typing error, may stand."""
+"""How many characters may be before or after a partial or mistyped name."""
 _CHUNK = regex.compile(r"[^\s,;:!?()<>\"|/&+\\]+")
 # The same, for texts with scripts that have no spaces: also split where scripts meet.
 _MIXED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]+|[^\s,;:!?()<>\"|/&+\\{NO_SPACES}\p{{Hangul}}]+")
@@ -33,20 +33,20 @@ _CLOSING = ".'*~-]})>\"_…"
 
 @dataclass(slots=True)
 class Place:
-    """Where a name stands in a normalized text."""
+    """The place of a name in a normalized text."""
 
     start: int
     end: int
     who: tuple[str, ...]
     word: str
     at: bool
-    """Whether an @ stands before it."""
+    """Whether there is an @ before it."""
     loosely: bool = False
-    """Whether it is a prefix, or has a typing error: believed only where a name is expected."""
+    """Whether it is a prefix or has a typing error; then it counts only where a name is expected."""
 
 
 def names_in(plain: str, people: People, weight: Callable[[str], float]) -> Iterator[Place]:
-    """Where names stand, in order, none within another."""
+    """The places of names, in order and without overlaps."""
     taken, knows, size = 0, people.knows, len(plain)
     for start, text, attached in _chunks(plain, people):
         if start < taken:
@@ -69,7 +69,7 @@ def names_in(plain: str, people: People, weight: Callable[[str], float]) -> Iter
 
 
 def _chunks(plain: str, people: People) -> Iterator[tuple[int, str, bool]]:
-    """What stands between spaces and marks, in order; and names that are attached to other words."""
+    """Chunks between spaces and marks, in order, and names that are attached to other words."""
     front = len(plain) - len(plain.lstrip())
     if plain[front : front + 1] and not plain[front].isalnum():
         yield front, "", False  # a name may begin with a sign
@@ -120,7 +120,7 @@ def _name_in(
 def _guessed(
     word: str, start: int, plain: str, people: People, weight: Callable[[str], float], *, at: bool = False
 ) -> Place | None:
-    """Somebody who may be meant by a part of a name, or one with a typing error, where a name is likely."""
+    """The place of a partial or mistyped name, if a name is likely there and somebody is meant by it."""
     if len(word) < _SHORTEST_GUESS or word in ordinary_words():
         return None
     at, end = at or _at(plain, start), start + len(word)
@@ -138,7 +138,7 @@ def _at(plain: str, start: int) -> bool:
 
 
 def _is_expected(plain: str, start: int, end: int) -> bool:
-    """Whether a name is likely there: in front with something after it, or at the end after a comma."""
+    """Whether a name is likely there: near the front, or at the end after a comma or the like."""
     before, after = plain[:start].strip(), plain[end : end + 1]
     if len(before) < _LONGEST_LEAD and (
         not before or after in (":", ",") or before.rstrip(",! ") in fillers()
@@ -148,13 +148,13 @@ def _is_expected(plain: str, start: int, end: int) -> bool:
 
 
 def _is_set_off(plain: str, start: int) -> bool:
-    """Whether something sets a name off from the words before it; most often, a look at one sign tells."""
+    """Whether a mark separates a name from the words before it. Usually the last character tells."""
     before = plain[:start].rstrip()
     return before[-1:] in _SETTING_OFF and SET_OFF.search(plain, 0, start) is not None
 
 
 def _long_name(first: str, plain: str, start: int, people: People) -> Place | None:
-    """A name of several words, or with signs in it, that begins there."""
+    """The place of a name with several words or with signs in it, if one begins there."""
     for name in people.long_names(first):
         end = start + len(name)
         if plain.startswith(name, start) and not plain[end : end + 1].isalnum():

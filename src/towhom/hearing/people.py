@@ -1,6 +1,6 @@
-"""Who is present: identifiers and names, aliases, renames, bots, and people who were introduced.
+"""The people of a room: identifiers and names, aliases, renames, bots, and people who were introduced.
 
-Memory is bounded: of those who speak, the ones who have been silent longest are forgotten.
+Memory is bounded: the speakers who have been silent longest are forgotten.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from towhom.hearing.states import flag_of, text_of, texts_of
 from towhom.hearing.words import NO_SPACES, normalized, words
 
 REMEMBERED = 1000
-"""People who are known by name: more than speak in a day of the busiest channels."""
+"""Number of speakers who are remembered: more than speak in a day in the busiest channels."""
 _MOST_LOOSE = 2
-"""People who may be meant by a part of their name; of more, nobody is."""
+"""A part of a name that fits more people than this means nobody."""
 _SHORTEST_PREFIX = 4
 _SHORTEST_TYPED = 6
-"""Letters of a name in which one typing error is forgiven."""
+"""The least number of letters of a name in which one typing error is allowed."""
 _MOST_KEYS = 20
-"""Earlier names of one person that are remembered."""
+"""Number of earlier names that are remembered per person."""
 _ATTACHED = regex.compile(rf"[{NO_SPACES}\p{{Hangul}}]")
-"""Scripts in which a name may have a word directly before or after it."""
+"""Characters of scripts in which a name may have a word directly before or after it."""
 FIRST_CHUNK = regex.compile(r"[^\s,;:!?()<>\"|/&+\\]*")
-"""What stands before a space or a sign that ends a word; `fay` of `fay|afk`."""
+"""The text up to a space or a sign that ends a word: `fay` of `fay|afk`."""
 
 
 @dataclass(slots=True)
 class Person:
-    """Somebody who may speak or be spoken to."""
+    """Somebody who may speak or be addressed."""
 
     id: str
     name: str
-    """What people see and call them."""
+    """The name that people see and use."""
     aliases: tuple[str, ...] = ()
-    """What else they are called."""
+    """Their other names."""
     bot: bool = False
     introduced: bool = False
-    """Whether they were made known, so that they are never forgotten."""
+    """Whether they were introduced, so that they are never forgotten."""
     here: bool = False
     """Whether they are known to be in the room without having spoken."""
     spoken: bool = False
@@ -66,7 +66,7 @@ class Person:
 
 
 class People:
-    """Those who have spoken in a room, the most recent last, and those who were introduced.
+    """The people who have spoken in a room, the latest last, and those who were introduced.
 
     >>> people = People()
     >>> people.introduce("U17", name="Hermes Bot", aliases=["hb"], bot=True).name
@@ -77,16 +77,16 @@ class People:
 
     def __init__(self) -> None:
         self._people: dict[str, Person] = {}
-        """By identifier, who spoke last at the end."""
+        """By identifier; the latest speaker is last."""
         self._ids: dict[str, str] = {}
-        """The identifier of the person who speaks under a name now."""
+        """By name: the identifier of the person who speaks under it now."""
         self._exact: dict[str, list[str]] = {}
         self._loose: dict[str, list[str]] = {}
-        """By a name without its tail, or the first word of several: identifiers."""
+        """Identifiers by short forms of names, such as a nick without its tail."""
         self._first_words: dict[str, list[str]] = {}
-        """Names of several words, or with signs that end a word, by the first."""
+        """Names of several words, or with signs that end a word, by their first word."""
         self._attached: Counter[str] = Counter()
-        """Names in scripts whose words are not set apart, or have endings attached."""
+        """Names in scripts that do not separate words, or attach endings to them."""
         self._sorted: list[str] = []
         self._parts: Counter[str] = Counter()
         self._spoken = 0
@@ -99,21 +99,21 @@ class People:
 
     @property
     def spoken(self) -> int:
-        """How many of them have spoken."""
+        """Number of people who have spoken."""
         return self._spoken
 
     @property
     def speakers(self) -> list[str]:
-        """The names of those who have spoken, the latest last."""
+        """The names of the people who have spoken, the latest last."""
         return [person.name for person in self._people.values() if person.spoken]
 
     @property
     def introduced(self) -> list[Person]:
-        """Those who were introduced."""
+        """The people who were introduced."""
         return [person for person in self._people.values() if person.introduced]
 
     def only_other(self, speaker: str) -> str | None:
-        """Whoever was introduced, if nobody but they and the speaker is known."""
+        """The identifier of the only other person, if they were introduced and are in the room."""
         if len(self._people) + (speaker not in self._people) != 2:
             return None
         other = next((person for person in self._people.values() if person.id != speaker), None)
@@ -132,8 +132,8 @@ class People:
 
         Args:
             id: Their name, or their identifier on the platform.
-            name: What people see.
-            aliases: What else they are called.
+            name: The name that people see.
+            aliases: Their other names.
             bot: Whether they are a program.
             here: Whether they are known to be in the room.
         """
@@ -144,7 +144,7 @@ class People:
         return person
 
     def leave(self, id: str) -> None:
-        """Somebody is not in the room any more: who has not spoken is forgotten."""
+        """Record that somebody has left the room. Those who have not spoken are forgotten."""
         person = self.get(id)
         if person is None:
             return
@@ -153,7 +153,7 @@ class People:
             self._forget(person)
 
     def hear(self, id: str, *, name: str | None = None, bot: bool = False) -> Person:
-        """Somebody speaks."""
+        """Record that somebody speaks."""
         person = self._person(id)
         person.bot = person.bot or bot
         if visible_name(name) not in ("", person.name):
@@ -181,11 +181,11 @@ class People:
         return True
 
     def id_of(self, key: str) -> str:
-        """The identifier of whoever speaks under a name or an identifier, known or not."""
+        """The identifier of the person who speaks under a name or identifier; else `key` itself."""
         return self._ids.get(key, key)
 
     def get(self, id: str) -> Person | None:
-        """The person with an identifier."""
+        """The person with an identifier; None if nobody is known."""
         return self._people.get(self._ids.get(id, id))
 
     def name_of(self, id: str) -> str:
@@ -194,7 +194,7 @@ class People:
         return shown_name(id) if person is None else person.name
 
     def find(self, name: str) -> Person | None:
-        """Who is called so, or has that identifier: exactly, else in any case; the latest of several."""
+        """The person with a name or identifier: exactly, else ignoring case; the latest of several."""
         bare = name.removeprefix("@")
         for each in (name, bare or name):
             person = self.get(each)
@@ -205,7 +205,7 @@ class People:
         return self._latest(same or found)
 
     def called(self, name: str) -> tuple[str, ...]:
-        """Identifiers of those who are called so, in normalized letters; else of those who nearly are.
+        """The identifiers of people with a normalized name; else of those with a similar one.
 
         >>> people = People()
         >>> people.hear("noor_").id, people.called("noor"), people.called("noo")
@@ -223,7 +223,7 @@ class People:
         return tuple(loosely) if loosely and len(loosely) <= _MOST_LOOSE else ()
 
     def meant(self, name: str, *, slips: bool = True) -> tuple[str, ...]:
-        """Those whose long name begins so, or (`slips`) differs by one typing error, where only one fits."""
+        """The person whose name begins so, or (`slips`) differs by one typing error, if only one fits."""
         found: set[str] = set()
         if len(name) >= _SHORTEST_PREFIX:
             at = bisect_left(self._sorted, name)
@@ -240,12 +240,12 @@ class People:
         return tuple(found) if len(found) == 1 else ()
 
     def latest(self, ids: Iterable[str]) -> str | None:
-        """Which of some identifiers is that of who spoke last, or was introduced last."""
+        """Of some identifiers, that of the person who spoke last, or was introduced last."""
         person = self._latest(ids)
         return None if person is None else person.id
 
     def knows(self, word: str) -> bool:
-        """Whether a normalized word may be somebody's name, or the beginning of one; quick."""
+        """A quick test of whether a normalized word may be a name, or the beginning of one."""
         return word in self._exact or word in self._loose or word in self._first_words or not word.isascii()
 
     def long_names(self, first_word: str) -> list[str]:
@@ -254,7 +254,7 @@ class People:
 
     @property
     def attached(self) -> Iterable[str]:
-        """Normalized names that may have a word directly before or after them: those of Chinese, say."""
+        """Normalized names that may have a word directly before or after them, such as Chinese ones."""
         return self._attached
 
     def is_name(self, word: str) -> bool:
@@ -262,7 +262,7 @@ class People:
         return word in self._parts
 
     def state(self) -> list[dict[str, Any]]:
-        """Everybody, as JSON can hold it."""
+        """All people as a JSON value."""
         return [
             {
                 "id": person.id, "name": person.name, "aliases": list(person.aliases), "bot": person.bot,
@@ -273,7 +273,7 @@ class People:
         ]  # fmt: skip
 
     def resume(self, state: Iterable[dict[str, Any]]) -> None:
-        """Go on where `state` was."""
+        """Continue from a `state`."""
         for each in state:
             id, name = text_of(each["id"]), text_of(each["name"])
             bot, introduced, here, spoken = (
@@ -308,7 +308,7 @@ class People:
         self._index(person)
 
     def _speak_as(self, person: Person, keys: Iterable[str]) -> None:
-        """Somebody speaks under these names, besides their identifier, and no others."""
+        """Set the names under which somebody speaks, besides their identifier."""
         self._index(person, forget=True)
         for key in person.keys:
             if self._ids.get(key) == person.id:
@@ -336,7 +336,7 @@ class People:
                 self._set(self._loose, loose, person.id, forget=forget)
             first = FIRST_CHUNK.match(plain)
             start = first[0] if first else ""
-            if len(start) < len(plain) and not (forget and plain in self._exact):  # of another, it stays
+            if len(start) < len(plain) and not (forget and plain in self._exact):  # kept if others have it
                 self._set(self._first_words, start, plain, forget=forget)
                 self._first_words.get(start, []).sort(key=len, reverse=True)
             for form in (plain, *forms):

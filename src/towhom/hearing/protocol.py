@@ -1,7 +1,7 @@
-"""Who a message is for by the rule of the paper's protocol, and of platforms that mark it.
+"""Finds addressees by the rule of the paper's protocol, and by the marks of platforms.
 
-The strictest manner of calling: the addressee's name in front, a lone separator, something after it. The
-labels of a corpus are found by it; `towhom.hearing.calls` hears all the others.
+The rule is the strictest manner of calling: the addressee's name in front, a lone separator, something after
+it. It finds the labels of a corpus; `towhom.hearing.calls` finds all other manners.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from towhom.chat import Kind, Message
 
-# The addressee's name, a lone separator, white space, something. The white space is asked for because
+# The addressee's name, a lone separator, white space, something. The white space is required because
 # "ada :)" and "std:string" address nobody.
 _NAME = r"\S+?"
 _PREFIX = r"\s*({name})\s*[:,;]\s+(?=\S)"
@@ -20,8 +20,8 @@ _PREFIX = r"\s*({name})\s*[:,;]\s+(?=\S)"
 def prefix_pattern(names: Iterable[str], *, ignore_case: bool = False) -> re.Pattern[str]:
     """Matches a text that begins with a name and a separator; group 1 is the name, the rest comes after.
 
-    Whether a name of one word is anybody's is for the caller to look up: that is faster than a pattern of
-    a thousand names. Names of several words, which most channels have none of, are in the pattern.
+    The caller looks up whether a name of one word belongs to somebody, which is faster than a pattern of a
+    thousand names. Names of several words are in the pattern; most channels have none.
 
     >>> prefix_pattern(["grace"]).match("grace: is it merged?")[1]
     'grace'
@@ -58,7 +58,7 @@ def resolve_addressees(
 ) -> list[Message]:
     """Fill in the addressees of one document's messages.
 
-    An addressee that the platform gave stays. Otherwise the rule of the protocol holds: the first token is
+    An addressee that the platform gave is kept. Otherwise the rule of the protocol holds: the first token is
     the name of somebody who speaks in the document, a lone ``:``, ``,`` or ``;`` follows, and something
     after it; name and separator are cut from the text.
 
@@ -93,12 +93,12 @@ def resolve_addressees(
 
 
 def _rename(message: Message, first_names: dict[str, str]) -> None:
-    """Note who is called what from now on."""
+    """Map a new name to the speaker's first name."""
     first_names[message.text] = first_names.get(message.speaker, message.speaker)
 
 
 def _under_first_names(document: list[Message]) -> list[Message]:
-    """Speakers and addressees under the first name they had."""
+    """The messages with speakers and addressees under their first names."""
     first_names: dict[str, str] = {}
     renamed = []
     for message in document:

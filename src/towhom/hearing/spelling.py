@@ -1,4 +1,4 @@
-"""How names are written: whole, short, without accents, with a typing error."""
+"""Variants of names: whole, short, without accents, with a typing error."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import regex
 from towhom.text.tokenizer import tokenize
 
 LONGEST_NAME = 200
-"""Characters of a name that count."""
+"""Number of characters of a name that are used."""
 TAIL = "_`^|-~0123456789"
-"""What people put behind a nick when it is taken, or when they are away."""
+"""Characters that people add to the end of a nick when it is taken, or when they are away."""
 _DECORATION = "[]{}()<>^`|\\/-=_~*.:;!+"
-"""What people put around a nick."""
+"""Characters that people put around a nick."""
 SHORTEST_LOOSE = 3
-"""Letters of a nick without its tail."""
+"""The least number of characters of a nick without its tail."""
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa"})
 _RUSSIAN_NAME = regex.compile(r"\p{Cyrillic}{3,}[ая]")
 _HANGUL_NAME = regex.compile(r"\p{Hangul}{3}")
 
 
 def name_parts(name: str, split: Callable[[str], list[str]] = tokenize) -> set[str]:
-    """The words that give a name away: the whole of it, and the words that it is made of.
+    """The words that reveal a name: the whole name, and the words in it.
 
     Args:
-        name: Whose parts are wanted.
-        split: Into words; by default, as the protocol does it.
+        name: The name.
+        split: Splits a text into words; by default, as the protocol does it.
 
     >>> sorted(name_parts("Ada Lovelace"))
     ['ada', 'ada lovelace', 'lovelace']
@@ -36,7 +36,7 @@ def name_parts(name: str, split: Callable[[str], list[str]] = tokenize) -> set[s
 
 
 def shown_name(name: str) -> str:
-    """A name as people see it: without controls that turn the text around, and not without end.
+    """A name as people see it: shortened, and without invisible control characters.
 
     >>> shown_name("ada\u202e ")
     'ada'
@@ -45,12 +45,12 @@ def shown_name(name: str) -> str:
 
 
 def visible_name(name: str | None) -> str:
-    """What can be seen of a name; nothing of one that is empty, or all controls."""
+    """The visible part of a name; empty if the name is empty or has only control characters."""
     return "".join(character for character in (name or "")[:LONGEST_NAME] if character.isprintable()).strip()
 
 
 def folded(name: str) -> str:
-    """A normalized name without accents and the like, as people type it who are in a hurry.
+    """A normalized name without accents and the like, as people type it in a hurry.
 
     >>> folded("josé"), folded("алёна"), folded("أحمد") == folded("احمد")
     ('jose', 'алена', True)
@@ -62,7 +62,7 @@ def folded(name: str) -> str:
 
 
 def short_forms(plain: str) -> set[str]:
-    """What somebody may be called by those who do not write a whole name; folded.
+    """Short forms of a normalized name that people may use instead of the whole name.
 
     >>> short_forms("[[ada]]"), short_forms("noor_")
     ({'ada'}, {'noor'})
@@ -76,12 +76,12 @@ def short_forms(plain: str) -> set[str]:
     if _HANGUL_NAME.fullmatch(plain):
         found.add(plain[1:])  # without the family name
     if _RUSSIAN_NAME.fullmatch(plain):
-        found.add(folded(plain[:-1]))  # as friends call each other
+        found.add(folded(plain[:-1]))  # the short vocative among friends
     return found - {plain, ""}
 
 
 def one_slip(typed: str, name: str) -> bool:
-    """Whether two words differ by one letter left out, doubled, replaced, or by two exchanged.
+    """Whether two words differ by one letter that is missing, added or replaced, or by two swapped letters.
 
     >>> one_slip("hermsebot", "hermesbot"), one_slip("hermsbot", "hermesbot"), one_slip("hermit", "hermes")
     (True, True, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 _SLIP = 1e-6
-"""Sums of probabilities may be so much more than 1."""
+"""How far a sum of probabilities may exceed 1."""
 
 
 def text_of(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What is heard of a message: who says it, whom it calls, what it is made of. What every task reads."""
+"""The analysed message that every task reads: its speaker, the people it calls, and its words."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from towhom.hearing.manners import Manner
 from towhom.hearing.states import flag_of, number_of, share_of, text_of, text_or_none, texts_of, whole_of
 
 SPOKEN = frozenset({Kind.MESSAGE, Kind.ACTION, Kind.NOTICE})
-"""Kinds of lines that somebody says."""
+"""Kinds of lines that are messages."""
 REACH = 100
-"""How many messages back anything counts; what is farther back never happened."""
+"""How many messages back a model looks; older ones have no effect."""
 LONGEST = 4000
-"""Characters of a message that are read: far more than the words that a model sees."""
+"""Number of characters of a message that are read, which is far more than a model uses."""
 CALLED = 0.5
-"""Whoever is called at least so surely is taken to be addressed."""
+"""Somebody who is called with at least this probability counts as addressed."""
 NO_TOKENS = np.zeros(0, np.int32)
 NO_PIECES = np.zeros(0, np.uint32)
 NO_WEIGHTS = np.zeros(0, np.float32)
 
 
 class Bearing(NamedTuple):
-    """How a message behaves, whatever it is about: what can be told in any language by a list of words."""
+    """How a message behaves, whatever its topic. Lists of words tell it for each language."""
 
     anybody: bool = False
-    """It asks the room at large: `does anyone know`."""
+    """It asks the whole room: `does anyone know`."""
     greets: bool = False
     """It begins with a greeting or thanks."""
     answers: bool = False
-    """It begins as answers do: `yes`, `ok`, `no`."""
+    """It begins like an answer: `yes`, `ok`, `no`."""
     you: bool = False
-    """It has a second person."""
+    """It has a word of the second person."""
 
 
 _PLAIN = Bearing()
@@ -45,53 +45,53 @@ _PLAIN = Bearing()
 
 @dataclass(slots=True)
 class Utterance:
-    """A message as it is heard. People are identifiers."""
+    """An analysed message. People are given by their identifiers."""
 
     speaker: str
     text: str
-    """What is said, without the name of who is called in front."""
+    """The text, without a name in front that calls somebody."""
     calls: tuple[Call, ...] = ()
-    """Everybody who is named, the surest first; those talked about as well."""
+    """Everybody who is named, the surest call first; includes people who are only talked about."""
     everybody: bool = False
     """Whether it calls everybody."""
     stranger: bool = False
-    """Whether somebody seems to be called who is not known."""
+    """Whether it seems to call somebody unknown."""
     time: float | None = None
-    """Seconds."""
+    """In seconds since 1970."""
     id: str | None = None
     reply_to: str | None = None
     kind: Kind = Kind.MESSAGE
     asks: bool = False
     bearing: Bearing = _PLAIN
     tokens: NDArray[np.int32] = field(default_factory=lambda: NO_TOKENS, repr=False)
-    """Its words, as a model knows them."""
+    """The ids of its words in the model's vocabulary."""
     pieces: NDArray[np.uint32] = field(default_factory=lambda: NO_PIECES, repr=False)
-    """What its words are made of."""
+    """Hashes of the pieces of its words."""
     weights: NDArray[np.float32] = field(default_factory=lambda: NO_WEIGHTS, repr=False)
-    """How much each of these tells, if another message has it, too."""
+    """How informative each piece is, if another message has it, too."""
     names: tuple[str, ...] = ()
-    """Words of it that may be somebody's name, each once."""
+    """Its words that may be names, each once."""
     telling: int = 0
-    """How many different words of it tell something."""
+    """Number of different informative words."""
     own: int = 0
-    """How many messages ago the speaker spoke, 0 if not within reach."""
+    """How many messages ago the speaker spoke; 0 if not within reach."""
     called: int = 0
-    """How many messages ago the speaker was called, 0 if not within reach."""
+    """How many messages ago the speaker was called; 0 if not within reach."""
     gone: bool = False
-    """Whether it was taken back."""
+    """Whether it was deleted."""
     language: str | None = None
-    """The code of its language, where it was looked at."""
+    """The code of its language, if it was determined."""
 
     addressees: tuple[str, ...] = field(init=False, default=())
-    """Those who are called, the surest first."""
+    """The people who are called, the surest first."""
     mentions: tuple[str, ...] = field(init=False, default=())
-    """Those who are named, and not called."""
+    """The people who are named but not called."""
 
     def __post_init__(self) -> None:
         self.hear_calls(self.calls)
 
     def hear_calls(self, calls: tuple[Call, ...]) -> None:
-        """Set who is named in the message."""
+        """Set the calls, and the addressees and mentions derived from them."""
         self.calls = calls
         self.addressees = tuple(call.who for call in calls if call.sure >= CALLED)
         self.mentions = tuple(call.who for call in calls if call.sure < CALLED)
@@ -107,7 +107,7 @@ class Utterance:
         return self.text.startswith("!")
 
     def state(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The utterance as a JSON value."""
         return {
             "speaker": self.speaker, "text": self.text, "calls": [list(call) for call in self.calls],
             "everybody": self.everybody, "stranger": self.stranger, "time": self.time, "id": self.id,
@@ -119,15 +119,15 @@ class Utterance:
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> Utterance:
-        """What `state` gave.
+        """Rebuild an utterance from its `state`.
 
         Raises:
-            LookupError, TypeError, ValueError: It did not.
+            LookupError, TypeError, ValueError: The value does not come from `state`.
         """
         own, called = (whole_of(state[name], below=REACH + 1) for name in ("own", "called"))
         time = None if state["time"] is None else number_of(state["time"])
         if time is not None:
-            datetime.fromtimestamp(time, UTC)  # a time that there is
+            datetime.fromtimestamp(time, UTC)  # raises if it is no valid time
         pieces, weights = _wholes(state["pieces"], np.uint32), _weights(state["weights"])
         if len(pieces) != len(weights):
             raise ValueError("pieces and their weights differ")
@@ -163,7 +163,7 @@ class Utterance:
 
 
 def _wholes(values: object, dtype: type[np.int32] | type[np.uint32]) -> NDArray[Any]:
-    """Whole numbers from 0 on, which a list must be of."""
+    """The values, which must be a list of whole numbers from 0."""
     found = _array(values)
     if found.size and not (
         found.dtype.kind in "iu" and found.min() >= 0 and found.max() <= np.iinfo(dtype).max
@@ -173,7 +173,7 @@ def _wholes(values: object, dtype: type[np.int32] | type[np.uint32]) -> NDArray[
 
 
 def _weights(values: object) -> NDArray[np.float32]:
-    """Numbers from 0 to 1, which a list must be of."""
+    """The values, which must be a list of numbers from 0 to 1."""
     found = _array(values)
     if found.size and not (found.dtype.kind in "fiu" and found.min() >= 0 and found.max() <= 1):
         raise ValueError("expected a list of weights from 0 to 1")

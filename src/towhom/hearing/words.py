@@ -1,7 +1,7 @@
-"""Words of any script: tokens of scripts with and without spaces, emoji, and whether a text asks.
+"""Words of any script: tokens in scripts with and without spaces, emoji, and a test for questions.
 
-A text in ASCII has the Treebank tokens that it always had (`towhom.text.tokenizer`), but for `:shortcodes:`,
-which are one token each. In all others, full-width forms and typographic marks become plain ones, vowel marks
+A text in ASCII has Treebank tokens (`towhom.text.tokenizer`), except that each `:shortcode:` is one token.
+In all other texts, full-width forms and typographic marks become plain ones, vowel marks
 of Arabic and Hebrew and invisible controls are left out, emoji stand alone, and Chinese, Japanese and Thai,
 which have no spaces, are cut into phrases (by budoux) and where scripts meet.
 """
@@ -17,7 +17,7 @@ import regex
 from towhom.text.tokenizer import tokenize
 
 TOKENIZER = "any-script-1"
-"""The name and version of these tokens. A model keeps it: other tokens need another model."""
+"""Name and version of these tokens. A model stores it, since it works only with its own tokens."""
 
 _UNSEEN = frozenset(
     chr(code)
@@ -43,10 +43,10 @@ _PLAIN = str.maketrans(
 
 _SPECIAL = frozenset(map(chr, _PLAIN))
 _FIRST_UNSPACED = "\u0e00"
-"""Thai, Chinese, Japanese and emoji come after it."""
+"""Code points of Thai, Chinese, Japanese and emoji start here."""
 
 NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}ー々〆\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-"""Scripts whose words are not set apart, as part of a character class."""
+"""Scripts that do not separate words by spaces, as part of a character class."""
 EMOJI = (
     r"\p{Regional_Indicator}{2}"
     r"|[\p{Emoji_Presentation}\p{Extended_Pictographic}][\ufe0f\p{Emoji_Modifier}]*"
@@ -62,14 +62,14 @@ _RUNS = regex.compile(
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _THAI = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 _LONGEST = 64
-"""Characters of a run that are cut into phrases at once."""
+"""Number of characters that are cut into phrases at a time."""
 _GROWTH, _SHORT = 2, 64
-"""A longer text grows no more than so many times in plain forms: one character may stand for eighteen."""
-# Not that of a link to "page?id=3".
+"""Limits of how long plain forms may get: one character may become eighteen."""
+# Not the question mark in a link to "page?id=3".
 _ASKS = regex.compile(r"\?(?=$|[\s\"')\]!?.,:;]|[^\p{ASCII}])")
 
 
-# Particles that make a question at the end of a sentence, where writers leave out the mark.
+# Particles that mark a question at the end of a sentence, where writers leave out the question mark.
 _ASKS_WITHOUT = regex.compile(
     r"(?:(?:です|ます|ません|でしょう|だろう|の)か|かな|かしら|っけ|[吗嗎呢]|습니까|ㅂ니까|나요|까요?|인가요|는지요?|(?:ไหม|มั้ย|หรือเปล่า|รึเปล่า|หรือยัง)(?:คะ|ครับ)?"
     r"|(?<=\s)(?:mi|mı|mu|mü)(?:sin|sın|sun|sün|yim|yım|yiz|yız)?)[\s.!~。)\"']*$"
@@ -77,7 +77,7 @@ _ASKS_WITHOUT = regex.compile(
 
 
 def normalized(text: str) -> str:
-    """A text in lower case and plain forms, so that what people read as the same is the same.
+    """A text in lower case and plain forms, so that texts that look the same are equal.
 
     >>> normalized("Ｒｏｂｏ，重启一下？")
     'robo,重启一下?'
@@ -125,9 +125,9 @@ def words(text: str) -> list[str]:
 
 
 def asks(text: str) -> bool:
-    """Whether a text is a question: it has a question mark of any script, or ends as questions do.
+    """Whether a text is a question: it has a question mark of any script, or ends with a question particle.
 
-    A question mark within a link is none.
+    A question mark within a link does not count.
 
     >>> asks("is it up?"), asks("動きますか"), asks("see http://a.org/page?id=3")
     (True, True, False)
@@ -153,7 +153,7 @@ def _cut(run: str, japanese: bool) -> tuple[str, ...]:
 
 @cache
 def _parser(language: str) -> Callable[[str], list[str]]:
-    # Read only where there is something to cut.
+    # Imported only if there is something to cut.
     import budoux
 
     start = {

@@ -1,4 +1,4 @@
-"""Following a chat message by message: whom is this for, and which answer, to whom?"""
+"""Follows a chat message by message: who is each message for, and which response to select, for whom?"""
 
 from towhom.live.answers import Addressee, Audience, How, Observation, Selection, Verdict
 from towhom.live.model import Model

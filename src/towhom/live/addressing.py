@@ -1,4 +1,4 @@
-"""Who a message is for: what the model makes of it, and what the message says outright."""
+"""Who a message is for: combines the model's probabilities with the calls in the message."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from towhom.hearing.manners import SURE, Manner
 from towhom.hearing.utterance import CALLED, Utterance
 
 People = dict[str | None, float]
-"""How likely a message is for whom; None is nobody in particular."""
+"""The probability of each addressee; None is nobody in particular."""
 
 _ROOM_OF_TWO = 0.8
-"""How likely a message is for the only other one who is known to be there."""
+"""How likely a message is for the only other person known to be in the room."""
 _AT_MOST = {Manner.ABOUT: SURE[Manner.ABOUT], Manner.INSIDE: 0.4}
-"""How likely somebody is meant, at most, who is named and not called."""
+"""The largest probability of somebody who is named but not called."""
 
 
 def believed(people: People, said: Utterance, only_other: str | None) -> People:
-    """How likely a message is for whom, once it is heard whom it calls.
+    """The probability of each addressee, given the calls in the message.
 
-    Whoever is called is believed as surely as calls are right, whoever else is likely; several may be.
+    Somebody who is called gets the probability of that manner of calling; several people may be called.
 
     Args:
-        people: What the model makes of it.
+        people: The probabilities by the model alone.
         said: The message.
-        only_other: Whoever is in a room of two with the speaker.
+        only_other: The only other person, in a room of two.
     """
     result = {who: likely for who, likely in people.items() if who != said.speaker}
     result.setdefault(None, 0.0)
@@ -43,7 +43,7 @@ def believed(people: People, said: Utterance, only_other: str | None) -> People:
 
 
 def _cap(people: People, who: str, most: float) -> None:
-    """Somebody is at most so likely; the others share what they lose."""
+    """Cap somebody's probability; the others share the difference."""
     likely = people.get(who, 0.0)
     if likely <= most:
         return

@@ -1,4 +1,4 @@
-"""Open questions of a room, and what a bank has that answered the like before."""
+"""Open questions of a room, and responses from a bank that answered similar questions before."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from towhom.threads import Placed
 from towhom.threads.talks import Talk, gather
 
 _HELPER = "towhom"
-"""Who would answer; no name of a person has a space before it."""
+"""The responder's name. No person's name begins with a space."""
 _LINES = 10
-"""Of a question that goes on over several messages."""
+"""The largest number of messages that make up one question."""
 _SURE = 0.5
-"""What answers a question less likely than this does not count as an answer."""
+"""The least probability at which a message counts as an answer to a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question that nobody took up, and earlier answers.
+    """A question that nobody answered, and responses from a bank.
 
     Args:
-        asked: What was asked, and where it belongs.
-        text: All that its speaker said about it.
-        answers: Of the bank, the best first; none where nothing fits.
+        asked: The message that asks, with its place in the conversations.
+        text: Everything that its speaker said about it.
+        answers: Responses from the bank, the best first; empty if none fits.
     """
 
     asked: Placed
@@ -44,14 +44,14 @@ def open_questions(
 ) -> Iterator[OpenQuestion]:
     """The open questions of some messages, in the order of their conversations.
 
-    `towhom.threads.questions` says what they are; what only may belong to a conversation is no answer.
+    `towhom.threads.questions` defines them. A message whose link is uncertain does not count as an answer.
 
     Args:
-        model: That of the bank.
-        messages: Of one channel or several.
-        bank: Where answers come from.
-        k: How many for each, at most.
-        least: How likely an answer must fit.
+        model: The model of the bank.
+        messages: Messages of one channel or several.
+        bank: The bank to search.
+        k: The largest number of answers per question.
+        least: The least probability that an answer is useful.
 
     Raises:
         BankError: The bank was built with another model, or is damaged.
@@ -79,19 +79,19 @@ def _asked(model: Model, talk: Talk, bank: Bank, k: int, least: float) -> OpenQu
 def answers_to(
     model: Model, question: Sequence[Message], bank: Bank, k: int = 3, *, least: float = LEAST
 ) -> list[Proposal]:
-    """What a bank has that answered the like of a question, the best first; nothing where nothing fits.
+    """Responses from a bank that answered similar questions, the best first; empty if none fits.
 
     Args:
-        model: That of the bank.
-        question: What its speaker said, in one message or several.
-        bank: Where answers come from.
-        k: How many at most.
-        least: How likely an answer must be of use.
+        model: The model of the bank.
+        question: The question, in one message of its speaker or several.
+        bank: The bank to search.
+        k: The largest number of answers.
+        least: The least probability that an answer is useful.
 
     Raises:
         BankError: The bank was built with another model, or is damaged.
     """
-    # In a room of its own, as if it had just been asked.
+    # The question gets a room of its own, as if it had just been asked.
     channel = Channel(model.mind, model.lexicon)
     follow_together([channel.follow(question, lambda line: None)])
     with one_thread():

@@ -1,4 +1,4 @@
-"""What a session answers: plain data."""
+"""The answers of a session, as plain data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class How(StrEnum):
     """How an addressee was found."""
 
     NAMED = "named"
-    """Said outright: a reply link, a mention, a name that is called."""
+    """Stated in the message: a reply link, a mention, a name that is called."""
     INFERRED = "inferred"
-    """Worked out from the conversation."""
+    """Inferred from the conversation."""
 
 
 class Audience(StrEnum):
@@ -24,11 +24,11 @@ class Audience(StrEnum):
     SOMEBODY = "somebody"
     """For one person, or several who are called."""
     EVERYBODY = "everybody"
-    """For all who are there: `hi all`, `@everyone`."""
+    """For all who are present: `hi all`, `@everyone`."""
     NOBODY = "nobody"
     """For nobody in particular: a question to the room, a remark."""
     UNKNOWN = "unknown"
-    """Nothing is likely enough to say."""
+    """No answer is likely enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class Observation:
 
     @property
     def probability(self) -> float:
-        """How likely this addressee is."""
+        """The probability of this addressee."""
         return self.addressees[0].probability
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A response, and to whom.
+    """A response and its addressee.
 
     Args:
         addressee: Who the response is for; None if nobody else is present.
@@ -88,7 +88,7 @@ class Selection:
         candidate: The number of the candidate, counted from 0.
         probability: How likely this pair is the right one, if one of the candidates is; the probabilities of
             all pairs add up to 1.
-        id: The addressee's identifier, which is the name where the chat has no others.
+        id: The addressee's identifier, or their name if the chat has no identifiers.
     """
 
     addressee: str | None
@@ -103,7 +103,7 @@ class Verdict:
     """Whether the last message is for somebody; can be used as true or false.
 
     Args:
-        yes: Whether it is.
+        yes: Whether the message is for them.
         probability: How likely that is.
         reason: The reason, in words.
         everybody: Whether the message is for everybody who is present. This alone does not make the verdict

@@ -1,4 +1,4 @@
-"""Response banks built from logs: every message that answers another, and is worth saying again."""
+"""Builds response banks from logs: of every message that answers another and can be used again."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ from towhom.parts import prepare_parts
 from towhom.readers import Document, Report, find_logs
 
 _PART = 20_000
-"""Lines of a part, which is written when it is done, and not done again."""
+"""Lines per part. A part is written when it is done, and not computed again."""
 _OTHERS = {
     "sources": "other logs", "rules": "other rules", "model": "another model", "strict": "another --strict",
 }  # fmt: skip
 _TUNED_BY = 256
-"""Questions by which an index is tuned."""
+"""Number of questions used to tune an index."""
 _LONGEST = 1001
-"""Characters of a message that are looked at: one more than responses may have."""
+"""Characters of a message that are read: one more than responses may have."""
 _OPENING = 4
-"""Messages that a conversation begins with."""
+"""The largest number of messages in the opening of a conversation."""
 _REMEMBERED = 1000
-"""Conversations and answers of a room that are remembered for what comes after them."""
+"""Number of conversations, and of answers, of a room that are remembered for later messages."""
 T = TypeVar("T")
 
 
@@ -81,11 +81,11 @@ class Rules:
     """What is left out of a bank, besides what `towhom.bank.filters` leaves out.
 
     Args:
-        opt_outs: Names of people: neither what they said is kept, nor what was said in answer to them.
+        opt_outs: Names of people whose messages are left out, and answers to them as well.
         bots: Names of programs.
-        pattern: A regular expression; what has it is left out.
-        likely: How likely a message must be to answer another.
-        openings: Whether what a conversation began with is kept beside what was answered.
+        pattern: A regular expression; a response is left out if it, its question or its opening matches.
+        likely: The least probability of the link between a response and its question.
+        openings: Whether to keep the opening of the conversation beside the question.
     """
 
     opt_outs: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Rules:
 
 
 class Progress(NamedTuple):
-    """How far it is."""
+    """The progress of a run."""
 
     parts: int
     messages: int
@@ -104,7 +104,7 @@ class Progress(NamedTuple):
 
 
 class Built(NamedTuple):
-    """What became of the messages of some logs."""
+    """The result of a run: numbers of messages and responses, and what was left out."""
 
     messages: int
     responses: int
@@ -124,24 +124,24 @@ def build_bank(
     replace_old: bool = False,
     progress: Callable[[Progress], None] = lambda done: None,
 ) -> Built:
-    """Build a bank from logs and corpora. A run that was interrupted goes on where it was.
+    """Build a bank from logs and corpora. An interrupted run continues where it stopped.
 
     Its parts lie in `FOLDER.parts` until it is complete.
 
     Args:
-        folder: Of the bank.
+        folder: The folder of the bank.
         sources: Logs, as `towhom.read` takes them, and folders that `towhom corpus build` made.
         model: A model folder; None for the model that comes with towhom.
         rules: What is left out.
-        link: How links look, with `store.LINK_FIELDS` in braces.
-        format: Of the logs; found by looking if None.
-        report: Counts what was read; strict if it is.
-        workers: Processes; the bank is the same for any number.
-        replace_old: Whether a bank that is there is replaced, and parts of another run with it.
+        link: The template of links to messages, with `store.LINK_FIELDS` in braces.
+        format: The format of the logs; detected if None.
+        report: Counts what was read; reading is strict if the report is.
+        workers: Number of processes; the bank is the same for any number.
+        replace_old: Whether to replace an existing bank, and parts of another run.
         progress: Called after each part.
 
     Raises:
-        BankError: There is something at `folder`, nothing is left to keep, or a rule is wrong.
+        BankError: The folder exists already, there is no log, or a rule or the link is invalid.
         LogError: A log cannot be read.
     """
     if folder.exists() and not replace_old:
@@ -184,10 +184,10 @@ def add_to_bank(
     restart: bool = False,
     progress: Callable[[Progress], None] = lambda done: None,
 ) -> Built:
-    """Add the responses of more logs to a bank; see `build_bank`. What it holds already is not added.
+    """Add the responses of more logs to a bank; see `build_bank`. Responses that it has already are left out.
 
     Raises:
-        BankError: It is no bank, or one of another model, or it has these logs already.
+        BankError: The folder is not a bank, the bank is of another model, or it has these logs already.
         LogError: A log cannot be read.
     """
     bank, loaded = Bank(folder), load_live(model)
@@ -212,7 +212,7 @@ def add_to_bank(
 
 
 def index_bank(bank: Bank, model: Model) -> dict[str, float]:
-    """Make an index of a bank's vectors, tuned by what its responses answered; see `write_index`."""
+    """Make an index of a bank's vectors, tuned with questions from the bank; see `write_index`."""
     bank.require_model(model.fingerprint)
     rows = np.random.default_rng(0).permutation(len(bank))[:_TUNED_BY].tolist()
     asked = [
@@ -231,7 +231,7 @@ def index_bank(bank: Bank, model: Model) -> dict[str, float]:
 def _append(
     folder: Path, manifest: dict[str, Any], found: list[Path], known: NDArray[np.uint64], model: Model
 ) -> Built:
-    """Write the responses of some parts as a new segment, those that are known left out."""
+    """Write the responses of some parts as a new segment, without those that the bank has already."""
     forgotten = {name: np.array(keys, np.uint64) for name, keys in manifest["forgotten"].items()}
     keys, left_out, messages = [], Counter[str](), 0
     for path in found:
@@ -268,7 +268,7 @@ def _append(
 def _described(
     sources: Sequence[str | Path], model: Model, rules: Rules, format: str | None, report: Report
 ) -> dict[str, Any]:
-    """What a bank is made of: two runs with the same description make the same parts."""
+    """A description of a run's input: two runs with the same description make the same parts."""
     if rules.pattern is not None:
         _pattern(rules.pattern)
     found: list[dict[str, Any]] = []
@@ -294,10 +294,10 @@ def _described(
 
 
 class _Task(NamedTuple):
-    """Consecutive documents of one log, or of a corpus."""
+    """Consecutive documents of one log or corpus, which make one part."""
 
     path: Path
-    """Of what is made of them."""
+    """The file of the part."""
     documents: tuple[Document, ...]
     corpus: Path | None
     first: int
@@ -315,7 +315,7 @@ def _run(
     workers: int,
     progress: Callable[[Progress], None],
 ) -> list[Path]:
-    """Do all parts that are not done; gives them in order."""
+    """Compute all parts that are missing; returns the files of all parts, in order."""
     found: list[Path] = []
     done = Progress(0, 0, 0)
 
@@ -340,12 +340,12 @@ def _run(
 def _done(
     tasks: Iterable[_Task], model: Path | None, rules: Rules, salt: str, strict: bool, workers: int
 ) -> Iterator[Path]:
-    """Do parts in one process or several, in order; few wait at a time, so that memory is bounded."""
+    """Compute parts in one or several processes, in order; few wait at a time, so that memory is bounded."""
     if workers <= 1:
         for task in tasks:
             yield _write_part(task, model, rules, salt, strict)
         return
-    # Started afresh, not forked: a fork of a process with threads may hang.
+    # Spawned, not forked, since a fork of a process with threads may hang.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting: deque[Future[Path]] = deque()
         try:
@@ -385,7 +385,7 @@ def _tasks(parts: Path, sources: Sequence[str | Path], format: str | None, repor
 
 
 class _Row(NamedTuple):
-    """A response; or, without texts, that a message was taken back."""
+    """A response; without texts, the row says that a message was deleted."""
 
     texts: dict[str, str]
     lists: dict[str, NDArray[Any]]
@@ -394,7 +394,7 @@ class _Row(NamedTuple):
 
 
 def _write_part(task: _Task, model: Path | None, rules: Rules, salt: str, strict: bool) -> Path:
-    """Write the responses of some documents, unless that was done already."""
+    """Write the responses of a part's documents, unless that was done already."""
     counts_path = task.path.with_suffix(".json")
     if task.path.exists() and counts_path.exists():
         return task.path
@@ -439,7 +439,7 @@ def _loaded(model: Path | None) -> Model:
 
 
 def _messages(task: _Task, strict: bool) -> Iterator[tuple[str, list[Message]]]:
-    """The documents of a part, each with its lines."""
+    """The documents of a part: the name and the messages of each."""
     if task.corpus is None:
         report = Report(strict=strict)
         for document in task.documents:
@@ -455,7 +455,7 @@ def _messages(task: _Task, strict: bool) -> Iterator[tuple[str, list[Message]]]:
 
 
 def _still_there(rows: Sequence[_Row]) -> list[_Row]:
-    """Responses as they were in the end: without what was changed later, or taken back."""
+    """The final responses: without earlier versions of edited ones, and without deleted ones."""
     taken_back = {id for row in rows if not row.texts for id in row.asked_ids}
     last = {row.texts["id"]: row for row in rows if row.texts and row.texts["id"]}
     return [
@@ -469,15 +469,15 @@ def _still_there(rows: Sequence[_Row]) -> list[_Row]:
 
 
 class _Opening(NamedTuple):
-    """What somebody began a conversation with."""
+    """The opening of a conversation: its first messages, by the person who started it."""
 
     said: list[Utterance]
     whole: list[bool]
-    """Not empty once somebody else has spoken in it, or much was said."""
+    """Not empty once the opening is complete: somebody else has spoken, or it is long enough."""
 
 
 class _Keep:
-    """Follows a room, and makes rows of the messages that are worth keeping."""
+    """Follows a room, and makes rows of the messages that can be used again."""
 
     def __init__(
         self, model: Model, rules: Rules, salt: str, names: frozenset[str], left_out: Counter[str]
@@ -491,7 +491,7 @@ class _Keep:
         self._wants_openings = rules.openings
         self._openings: dict[int, _Opening] = {}
         self._rows: dict[int, _Row] = {}
-        """Of the last messages, by line: somebody may give thanks for them."""
+        """The latest rows, by line; somebody may give thanks for them later."""
         self._document = ""
 
     def rows(self, document: str, lines: Sequence[Message]) -> list[_Row]:
@@ -515,7 +515,7 @@ class _Keep:
         return found
 
     def _open(self, turn: Turn) -> None:
-        """Remember what a conversation begins with: all that one says before another speaks."""
+        """Remember the opening of a conversation: what its starter says before anybody else speaks."""
         if turn.answers == turn.line:
             _remember(self._openings, turn.thread, _Opening([turn.utterance], []))
             return
@@ -528,13 +528,13 @@ class _Keep:
             opening.whole.append(True)
 
     def _thank(self, turn: Turn) -> None:
-        """Remember that an answer has helped, if its asker says so."""
+        """Flag an answer as helpful if the person who asked gives thanks for it."""
         row = self._rows.get(turn.answers)
         if row is not None and key_of(turn.utterance.speaker, self._salt) == row.fixed["asker_id"]:
             row.fixed["flags"] |= thanks(turn.utterance.text) << FLAGS.index("thanked")
 
     def _opening(self, turn: Turn, question: Utterance) -> list[Utterance]:
-        """What the asker began the conversation with, besides the question."""
+        """The asker's messages from the opening of the conversation, without the question."""
         opening = self._openings.get(turn.thread)
         if opening is None or opening.said[0].speaker != question.speaker or not self._wants_openings:
             return []
@@ -605,7 +605,7 @@ class _Keep:
         )
 
     def _names_of(self, id: str) -> tuple[str, ...]:
-        """All names that somebody has had, and their identifier."""
+        """All names that somebody has or had, and their identifier."""
         person = self._channel.people.get(id)
         return (id,) if person is None else (id, person.id, *person.names)
 
@@ -628,7 +628,7 @@ def _vectors(
     project: Callable[[NDArray[np.float32]], NDArray[np.float32]],
     tokens: Sequence[NDArray[np.int32]],
 ) -> NDArray[np.float32]:
-    """(N, D) Messages, given their words, as one side of the head makes them."""
+    """(N, D) The vectors of messages, given their tokens, from one side of the head."""
     found = [np.empty((0, len(model.head.answers_b)), np.float32)]
     for start in range(0, len(tokens), CHUNK):
         some = [Utterance("", "", tokens=each) for each in tokens[start : start + CHUNK]]
@@ -637,7 +637,7 @@ def _vectors(
 
 
 def _remember(kept: dict[int, T], line: int, value: T) -> None:
-    """Keep something of a line for as long as it is among the latest."""
+    """Store a value for a line, as long as the line is among the latest ones."""
     kept.pop(line, None)
     kept[line] = value
     if len(kept) > _REMEMBERED:

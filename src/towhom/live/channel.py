@@ -1,4 +1,4 @@
-"""A channel as it is followed: every message is heard once, and placed once, for all who ask about it."""
+"""Follows a channel: every message is analysed once and linked once, for all tasks."""
 
 from __future__ import annotations
 
@@ -22,70 +22,70 @@ from towhom.live.following import Following
 from towhom.threads import Placed
 
 CHUNK = ROWS
-"""Messages that are taken at once, where there are many."""
+"""Number of messages that are processed together, where there are many."""
 _IDS = 10_000
-"""So many of the last messages can be answered by their identifier, however far back."""
+"""Number of latest messages that can be answered by their identifier, however far back they are."""
 _FEW = 4
-"""In a room of so many people, who goes on after another has spoken talks to them."""
+"""In a room of at most so many people, a speaker who continues after somebody else spoke talks to them."""
 _KEPT = 0.001
 """Probabilities below this are not remembered."""
 T = TypeVar("T")
 Far = tuple[int, int, int, int, str, str | None, float, bool]
-"""What is kept of a message that is out of reach: see `_far_of`."""
+"""The fields kept of a message that is out of reach; see `_far_of`."""
 _LINES, _NUMBERS = 1 << 53, 1 << 64
-"""More lines than any channel has, and more than any number that a log gives a line."""
+"""Upper bounds: of the lines of a channel, and of the numbers that a log gives its lines."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """A message as it was heard, and what is made of it; messages are numbers, as in `Placed`."""
+    """An analysed message with its addressees and its link. Messages are numbers, as in `Placed`."""
 
     utterance: Utterance
     order: int
-    """How many messages were said before it."""
+    """Number of messages before it."""
     line: int
     only_other: str | None = None
-    """Whoever was in a room of two with its speaker, for as long as it is one."""
+    """The only other person in the room, for as long as it is a room of two."""
     apart: str | None = None
-    """Whom it would be for in any other room."""
+    """The addressee that it would have in a larger room."""
     people: People = field(default_factory=dict)
     addressee: str | None = None
-    """The likeliest; None for nobody in particular."""
+    """The likeliest addressee; None for nobody in particular."""
     back: int = 0
-    """How many messages before it that is what it answers; 0 if it starts a conversation."""
+    """How many messages back the one is that it answers; 0 if it starts a conversation."""
     answers: int = 0
-    """The number of what it answers, or its own."""
+    """The number of the message that it answers, or its own."""
     thread: int = 0
     likely: float = 1.0
     """How likely the link is."""
     first_thread: int = 0
-    """Its conversation at first sight."""
+    """Its conversation by the network's first look."""
     answered: Utterance | None = None
-    """What it answers, and"""
+    """The message that it answers. It is not part of the saved state."""
     answered_to: str | None = None
-    """whom that was for; for as long as anybody asks why."""
+    """The addressee of that message. It is not part of the saved state."""
     known: int = 0
-    """How many people were known."""
+    """Number of people known when it was sent."""
 
     @property
     def sure(self) -> float:
-        """How likely it is for the likeliest."""
+        """The probability of the likeliest addressee."""
         return self.people.get(self.addressee, 0.0)
 
 
 class Line(NamedTuple):
-    """A line of a channel, in the order in which they came."""
+    """One line of a channel: a message, or an event such as a join."""
 
     message: Message
     number: int
     turn: Turn | None
-    """None if it is no message, or changes what is not remembered."""
+    """None if the line is not a message, or changes a message that is not remembered."""
     renamed: bool = False
-    """Whether somebody is called differently from now on."""
+    """Whether somebody has a new name after this line."""
 
     @property
     def placed(self) -> Placed:
-        """Where it belongs; what is no message of its own stands alone."""
+        """The line's link and thread. A line that is not a new message stands alone."""
         if self.turn is None or self.message.kind in CHANGES:
             return Placed(self.message, self.number, (self.number,), self.number, 1.0)
         turn = self.turn
@@ -93,11 +93,11 @@ class Line(NamedTuple):
 
 
 class Channel:
-    """Follows one channel. Memory is bounded, however long it is.
+    """Follows one channel. Memory is bounded, however long the channel is.
 
     Args:
-        mind: What looks at the messages.
-        lexicon: Its words.
+        mind: The network that reads the messages.
+        lexicon: The words that the network knows.
     """
 
     def __init__(self, mind: Mind, lexicon: Lexicon) -> None:
@@ -111,15 +111,15 @@ class Channel:
 
     @property
     def people(self) -> Everybody:
-        """Who is there."""
+        """The people in the channel."""
         return self.ear.people
 
     def follow(self, lines: Sequence[Message], see: Callable[[Line], T]) -> Following[T]:
-        """Take the next lines; each is understood as if the later ones were not there.
+        """Take the next lines; each is analysed without looking at later ones.
 
         Args:
             lines: Any number.
-            see: Called with each before anything that comes after it is known; what it returns is kept.
+            see: Called with each line before later lines have any effect; returns the result for that line.
         """
         results: list[T] = []
         waiting: list[Line] = []
@@ -149,12 +149,12 @@ class Channel:
         return results
 
     def turn(self, id: str | None) -> Turn | None:
-        """The message of an identifier; of one far back, no more than who said it to whom."""
+        """The message with an identifier; of one far back, only its speaker, its addressee and its place."""
         found = None if id is None else self._by_id.get(id)
         return _far_turn(*found) if isinstance(found, tuple) else found
 
     def imagine(self, message: Message) -> Turn:
-        """A message as if it were said now. Nothing is remembered."""
+        """Analyse a message as if it were sent now. Nothing is remembered."""
         turn = Turn(self.ear.imagine(message), self.ear.count, self._lines)
         turn.only_other = self.people.only_other(turn.utterance.speaker)
         turn.known = len(self.people) + (self.people.get(turn.utterance.speaker) is None)
@@ -162,7 +162,7 @@ class Channel:
         return turn
 
     def state(self) -> dict[str, Any]:
-        """What is known of the channel, as JSON can hold it; `resume` goes on from there."""
+        """The state of the channel as a JSON value; `resume` continues from it."""
         return {
             "vocabulary": self._lexicon.fingerprint,
             "lines": self._lines,
@@ -176,10 +176,10 @@ class Channel:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was.
+        """Continue from a `state`.
 
         Raises:
-            LookupError, TypeError, ValueError: It was no such state.
+            LookupError, TypeError, ValueError: The value does not come from `state`.
         """
         self._lines = whole_of(state["lines"], below=_LINES)
         self.ear.resume(state["ear"])
@@ -207,14 +207,14 @@ class Channel:
     # -- inside
 
     def _is_new_name(self, message: Message) -> bool:
-        """Whether somebody has another name from now on: answers show the names of their time."""
+        """Whether a message gives its speaker a new name. Observations show the names of their time."""
         if message.name is None:
             return False
         known = self.people.get(message.speaker)
         return known is None or known.name != message.name
 
     def _meet(self, newcomer: str, waiting: list[Line], see: Callable[[Line], T]) -> Following[T]:
-        """Somebody speaks for the first time: those who called them before they did addressed them."""
+        """Analyse earlier messages again that called somebody who speaks for the first time now."""
         earlier = [turn.utterance for turn in self.turns]
         earlier += [line.turn.utterance for line in waiting if line.turn is not None]
         naming = self.ear.naming(newcomer, earlier)
@@ -248,14 +248,14 @@ class Channel:
         return [*map(see, lines)]
 
     def _judge(self, turn: Turn, likely: Array, before: Sequence[Turn], answered: Turn | None = None) -> None:
-        """Who a message is for and what it answers, given how likely it answers each before it."""
+        """Set a message's addressee and link, given how likely it answers each earlier message."""
         said = turn.utterance
         if turn.only_other is None:
             _open_room(before)
         reading = read(likely, said.speaker, before, few=0 < turn.known <= _FEW)
         found = reading.people
         if answered is not None and answered.utterance.speaker == said.speaker:
-            found = {answered.addressee: answered.sure}  # it goes on with an own line, the platform says
+            found = {answered.addressee: answered.sure}  # a reply link to the speaker's own message
         people = believed(found, said, turn.only_other)
         turn.people = {who: p for who, p in people.items() if p >= _KEPT or who is None}
         turn.addressee = said.addressee if said.addressee is not None else likeliest(people)
@@ -277,7 +277,7 @@ class Channel:
         turn.answered_to = answered.addressee
 
     def _known(self, turn: Turn) -> Turn | None:
-        """What the platform says that a message answers; from now on, the message itself can be answered."""
+        """The message that this one answers by its reply link. Also registers this one's identifier."""
         said = turn.utterance
         found = self.turn(said.reply_to)
         if said.id is not None:
@@ -288,7 +288,7 @@ class Channel:
         return found
 
     def _change(self, message: Message) -> Turn | None:
-        """A message is changed or taken back: gives that message, if it is remembered."""
+        """Edit or delete a message. Returns it, or None if it is not remembered."""
         turn = self.turn(message.id)
         if message.kind is Kind.DELETE and message.id is not None:
             self._by_id.pop(message.id, None)
@@ -309,7 +309,7 @@ class Channel:
 
 
 def _open_room(before: Sequence[Turn]) -> None:
-    """It is no room of two any more: what was said in it was not for the only other one as such."""
+    """Correct the addressees of earlier messages when the room is no longer one of two."""
     for turn in reversed(before):
         if turn.only_other is None:
             break
@@ -317,7 +317,7 @@ def _open_room(before: Sequence[Turn]) -> None:
 
 
 def _last_of(who: str, before: Sequence[Turn]) -> int:
-    """How many messages ago somebody spoke, 0 if not within reach."""
+    """How many messages ago somebody spoke; 0 if not within reach."""
     for back in range(1, min(len(before), REACH) + 1):
         said = before[-back].utterance
         if said.speaker == who and not said.gone:
@@ -326,7 +326,7 @@ def _last_of(who: str, before: Sequence[Turn]) -> int:
 
 
 def _far_of(turn: Turn) -> Far:
-    """What is kept of a message that can be answered by its identifier, however far back it is."""
+    """The fields kept of a message, so that it can be answered by its identifier from any distance."""
     called = turn.utterance.addressee == turn.addressee is not None
     return (turn.order, turn.line, turn.thread, turn.first_thread, turn.utterance.speaker,
             turn.addressee, round(turn.sure, 6), called)  # fmt: skip
@@ -336,7 +336,7 @@ def _far_turn(
     order: object, line: object, thread: object, first_thread: object, speaker: object, addressee: object,
     sure: object, called: object,
 ) -> Turn:  # fmt: skip
-    """What `_far_of` gave."""
+    """Rebuild a turn from what `_far_of` returned."""
     to = text_or_none(addressee)
     calls = (Call(to, Manner.GIVEN, SURE[Manner.GIVEN]),) if flag_of(called) and to is not None else ()
     turn = Turn(Utterance(text_of(speaker), "", calls), whole_of(order), _number(line), addressee=to)
@@ -349,7 +349,7 @@ def _far_turn(
 
 
 def _number(value: object) -> int:
-    """The number of a message, which it must be."""
+    """The value, which must be the number of a message."""
     if type(value) is not int or abs(value) >= _NUMBERS:
         raise TypeError(f"expected the number of a message, found {value!r}")
     return value
@@ -368,10 +368,10 @@ def _state_of(turn: Turn) -> dict[str, Any]:
 
 
 def _turn_of(state: dict[str, Any]) -> Turn:
-    """What `_state_of` gave.
+    """Rebuild a turn from what `_state_of` returned.
 
     Raises:
-        LookupError, TypeError, ValueError: It did not.
+        LookupError, TypeError, ValueError: The value does not come from `_state_of`.
     """
     back, answers, thread, first_thread, likely = state["link"]
     known, only_other, apart = state["room"]

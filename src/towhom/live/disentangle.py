@@ -1,4 +1,4 @@
-"""A whole corpus pulled apart: one conversation a record, ready to train on or to read."""
+"""Splits a whole corpus into conversations, one per record, to train on or to read."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from towhom.parts import prepare_parts
 from towhom.threads import Placed
 
 _PART = 20_000
-"""Messages of a part, which is written when it is done, and not done again."""
+"""Messages per part. A part is written when it is done, and not computed again."""
 _OTHERS = {"corpus": "another corpus", "model": "another model", "least": "another --least"}
 _WHOLE = "whole.jsonl"
 
 
 class Done(NamedTuple):
-    """How far it is."""
+    """The progress of a run."""
 
     documents: int
     messages: int
@@ -46,13 +46,13 @@ def disentangle(
 ) -> Done:
     """Write the conversations of a corpus as JSON lines, in the order of documents and of their starts.
 
-    A run that was interrupted goes on where it was; its parts lie beside the file until it is complete.
+    An interrupted run continues where it stopped; its parts lie beside the file until it is complete.
 
     Args:
-        corpus: What to pull apart; each document for itself.
-        out: The file.
+        corpus: The corpus to split; each document is followed separately.
+        out: The file to write.
         model: A model folder; None for the model that comes with towhom.
-        workers: Processes; the file is the same for any number.
+        workers: Number of processes; the file is the same for any number.
         cluster: As for `towhom.clusters.open_pool`, instead of workers; all its machines must see the corpus
             and the file's folder under the same path.
         least: Conversations of fewer messages are left out.
@@ -60,7 +60,7 @@ def disentangle(
         progress: Called after each part.
 
     Raises:
-        CorpusError: The file is there, or parts of another run are, or parts of which nobody knows.
+        CorpusError: The file exists already, or there are parts of another or an unknown run.
     """
     if out.exists() and not replace:
         raise CorpusError(f"{out}: already exists; replace it with --force")
@@ -91,7 +91,7 @@ def disentangle(
 
 
 def _run(tasks: list[tuple[Any, ...]], pool: Pool) -> Iterator[Done]:
-    """Do the parts, a few ahead of those that are done."""
+    """Compute the parts, with a few of them running or waiting at a time."""
     left = iter(tasks)
     running: set[Future[Done]] = set()
     try:
@@ -112,7 +112,7 @@ def _part(parts: Path, first: int, last: int) -> Path:
 
 
 def _write_part(folder: Path, model: Path | None, first: int, last: int, least: int, parts: Path) -> Done:
-    """Write the conversations of some documents, unless that was done already."""
+    """Write the conversations of a range of documents, unless that was done already."""
     corpus, path = Corpus(folder), _part(parts, first, last)
     starts = corpus.documents.messages
     messages = int(starts[last] - starts[first])

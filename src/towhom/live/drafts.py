@@ -1,4 +1,4 @@
-"""Which of some drafts, and to whom: read off the same energies as who answers whom."""
+"""Ranks drafts and their addressees by the same energies that tell which message answers which."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from towhom.hearing.utterance import REACH
 from towhom.live.channel import Channel, Turn
 
 _LARGEST = 1e6
-"""Far beyond the energies of any trained model."""
+"""A bound far beyond the energies of any trained model."""
 
 
 class Pair(NamedTuple):
-    """Somebody may say a draft to somebody."""
+    """A draft and an addressee."""
 
     draft: int
-    """Which of them, from 0 on."""
+    """The number of the draft, counted from 0."""
     to: str | None
-    """None if nobody else is there."""
+    """The addressee; None if nobody else is present."""
     likely: float
 
 
 class Fit(NamedTuple):
-    """How well a draft answers some messages."""
+    """How well a draft answers one of the given messages."""
 
     energy: float
     """Comparable between drafts."""
@@ -37,15 +37,15 @@ class Fit(NamedTuple):
 
 
 def fit(channel: Channel, responder: str, drafts: Sequence[str], turns: Collection[Turn]) -> list[Fit]:
-    """How well each draft would answer one of some messages.
+    """How well each draft would answer one of the given messages.
 
-    A draft that calls somebody answers none but theirs.
+    A draft that calls somebody answers only that person's messages.
 
     Args:
-        channel: Where they may be said next.
-        responder: By whom.
-        drafts: At least one.
-        turns: What is to be answered; at least one that is within reach.
+        channel: The channel in which the drafts may be sent.
+        responder: The identifier of the person who would send them.
+        drafts: At least one draft.
+        turns: The messages to answer; at least one of them is within reach.
     """
     imagined = [channel.ear.imagine(Message(responder, text)) for text in drafts]
     energies = bounded(channel.room.weigh(imagined))
@@ -62,14 +62,14 @@ def fit(channel: Channel, responder: str, drafts: Sequence[str], turns: Collecti
 
 
 def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]:
-    """How likely each pair of draft and addressee is, if one of them is right.
+    """How likely each pair of draft and addressee is, given that one of them is right.
 
-    A draft that calls somebody is for them. An own line of the responder leads to whom it was for.
+    A draft that calls somebody is for that person. A message of the responder counts for its addressee.
 
     Args:
-        channel: Where they may be said next.
-        responder: By whom.
-        drafts: At least one.
+        channel: The channel in which the drafts may be sent.
+        responder: The identifier of the person who would send them.
+        drafts: At least one draft.
     """
     imagined = [channel.ear.imagine(Message(responder, text)) for text in drafts]
     energies = bounded(channel.room.weigh(imagined))
@@ -87,7 +87,7 @@ def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]
             found.append((place, None, float(np.logaddexp.reduce(energies[place]))))
         elif to in people:
             found.append((place, to, to_them[[*people].index(to)]))
-        else:  # who is named but has not spoken of late has only listened
+        else:  # called, but has not spoken lately
             found.append((place, to, float(energies[place].max())))
     odds = np.array([energy for _, _, energy in found])
     odds = np.exp(odds - odds.max())
@@ -96,7 +96,7 @@ def weigh(channel: Channel, responder: str, drafts: Sequence[str]) -> list[Pair]
 
 
 def bounded(energies: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Energies that can be added up, whatever they were."""
+    """Energies limited to finite numbers, so that they can be added up."""
     result: NDArray[np.float64] = np.nan_to_num(
         energies.astype(np.float64), nan=-_LARGEST, posinf=_LARGEST, neginf=-_LARGEST
     )
@@ -104,7 +104,7 @@ def bounded(energies: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def leads(turns: Sequence[Turn], responder: str) -> dict[str, NDArray[np.int64]]:
-    """The columns that lead to each of those who have spoken, who are most recent first."""
+    """For each person who has spoken, the latest first, the columns of messages that lead to them."""
     found: dict[str, list[int]] = {}
     own: list[tuple[int, str]] = []
     for column, turn in enumerate(reversed(turns[-REACH:])):

@@ -1,4 +1,4 @@
-"""Following channels: each asks what is made of its messages; what several ask is answered in one pass."""
+"""Following several channels together: their questions to the network are answered in one pass."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from towhom.crosstalk.mind import Heard, Question, hear
 T = TypeVar("T")
 
 Following = Generator[Question, Heard, list[T]]
-"""Asks, is sent the answer, and so on; in the end, there is something for each message."""
+"""A generator that yields questions, is sent the answers, and returns one result per message."""
 
 
 def follow_together(channels: Sequence[Following[T]]) -> list[list[T]]:
-    """What becomes of the messages of several channels; the same as channel by channel, only faster."""
+    """The results for the messages of several channels: the same as channel by channel, but faster."""
     results: list[list[T]] = [[] for _ in channels]
     asking: dict[int, Question] = {}
     answers: dict[int, Heard | None] = dict.fromkeys(range(len(channels)))

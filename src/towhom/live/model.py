@@ -42,12 +42,12 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells models apart that could answer differently."""
+        """A hash that differs between models that could answer differently."""
         return self.saved.fingerprint
 
     @cached_property
     def head(self) -> Head:
-        """By which it finds responses in a bank."""
+        """The head that finds responses in a bank."""
         return head_of(self.saved.weights, self.fingerprint)
 
     def session(self, state: Any = None) -> Session:
@@ -67,7 +67,7 @@ class Model:
         """Say who each of any number of messages is for, in order and in bounded memory.
 
         Args:
-            messages: Of one channel or several; each channel is a session of its own.
+            messages: Messages of one channel or several; each channel has its own session.
             at_once: See `threads`.
             prepare: Called with each session before its first message.
         """
@@ -83,7 +83,7 @@ class Model:
         """Say what each of any number of messages answers, in order and in bounded memory.
 
         Args:
-            messages: Of one channel or several.
+            messages: Messages of one channel or several.
             at_once: How many messages to collect before they are answered: 1 to follow a chat as it runs,
                 more to be fast. The answers are always those of `Session.observe`.
         """
@@ -100,7 +100,7 @@ def _follow(
     messages: Iterable[Message],
     at_once: int,
 ) -> Iterator[Answer]:
-    """What is answered about messages, in their order; each channel among them is followed for itself."""
+    """The answers for messages, in their order; each channel among them is followed separately."""
     channels = defaultdict[str | None, Follower](start)
     source = (
         replace(message, line=order) if message.line is None else message
@@ -125,7 +125,7 @@ def load_live(folder: str | Path | None = None) -> Model:
 
 
 def bundled_lexicon() -> Lexicon:
-    """The words of the model that comes with towhom; they can be read where its weights fit no more."""
+    """The words of the bundled model. They can be read even where its weights do not fit any more."""
     with _bundled() as path:
         return lexicon_of(read_words(path))
 

@@ -1,4 +1,4 @@
-"""A log read through by a model: every message with whom it is for and what it answers, by their ids."""
+"""A whole log read by a model: for every message its addressee and the id of the message that it answers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from towhom.readers.identity import Located, record_of
 from towhom.threads import Placed
 
 _OPEN = 100
-"""Rooms that are kept as they are: an export has its rooms one after another, or few at a time."""
+"""Number of rooms kept ready: an export has its rooms one after another, or few at a time."""
 _ALTERNATIVES = 5
 _REMEMBERED = 250_000
-"""Messages whose conversation is remembered at least; memory is twice that at most."""
+"""Conversations of at least so many messages are remembered, and of at most twice as many."""
 
 WHO_FIELDS = (
     "id", "room", "day", "time", "file", "line", "speaker", "name", "addressee", "how", "probability",
@@ -37,12 +37,12 @@ THREAD_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A line of a log, and what a model says of it.
+    """A line of a log, and the model's answer for it.
 
     Args:
-        located: The line, and what names it.
+        located: The line with its id.
         observation: Who it is for. The numbers of its `placed` are those of the reading: lines from 0.
-        replies_to: The id of what it answers; its own if it starts a conversation.
+        replies_to: The id of the message that it answers; its own if it starts a conversation.
         thread: The id of the message that started its conversation.
         certain: Whether the platform says what it answers.
     """
@@ -71,7 +71,7 @@ class Answered:
 
     @property
     def text(self) -> str:
-        """What is said, without a name in front that says whom it is for."""
+        """The text, without the addressee's name in front."""
         return self.observation.message.text
 
     @property
@@ -81,7 +81,7 @@ class Answered:
 
     @property
     def placed(self) -> Placed:
-        """Where it belongs, by the numbers of the reading."""
+        """Its link and thread, in the numbers of the reading."""
         return self.observation.placed
 
 
@@ -92,15 +92,15 @@ def answers(
     at_once: int = CHUNK,
     prepare: Callable[[Session], object] = lambda session: None,
 ) -> Iterator[Answered]:
-    """What a model says of every line, in order; any number, in bounded memory.
+    """The model's answer for every line, in order; memory is bounded for any number of lines.
 
-    A room is followed from its first message to its last, whatever days and files it is in. What the platform
-    says that a message answers holds, however far back that is.
+    A room is followed from its first message to its last, across days and files. Reply links of the platform
+    are kept, however far back they lead.
 
     Args:
-        model: What answers.
+        model: The model that answers.
         lines: The lines of some logs, as `locate` gives them.
-        at_once: How many are waited for before any is answered: 1 to follow a chat as it runs.
+        at_once: How many lines to collect before they are answered: 1 to follow a chat as it runs.
         prepare: Called with the session of each room before its first message.
     """
     sessions, known = _Sessions(model, prepare), _Known()
@@ -120,7 +120,7 @@ def answers(
 
 
 class _Sessions:
-    """The sessions of rooms: of those that have been quiet for long, only what it takes to go on."""
+    """The sessions of rooms. Those that have been quiet for longest are stored as compressed states."""
 
     def __init__(self, model: Model, prepare: Callable[[Session], object]) -> None:
         self._model, self._prepare = model, prepare
@@ -148,14 +148,14 @@ class _Sessions:
 
 
 class _Known:
-    """The ids and conversations of the messages so far, as far as they are remembered."""
+    """The ids and conversations of the latest messages."""
 
     def __init__(self) -> None:
         self._new: dict[int | str, tuple[str, str]] = {}
         self._old: dict[int | str, tuple[str, str]] = {}
 
     def answered(self, located: Located, observation: Observation) -> Answered:
-        """The line with ids in the place of numbers."""
+        """The line with ids in place of numbers."""
         placed, id = observation.placed, located.id
         starts = located.reply_to == id
         linked = (id, id) if starts else self._get(located.reply_to)
@@ -171,14 +171,14 @@ class _Known:
         return Answered(located, observation, replies_to, thread, linked is not None)
 
     def _get(self, key: int | str | None) -> tuple[str, str] | None:
-        """Id and conversation of a message."""
+        """The id and the conversation of a message; None if it is not remembered."""
         if key is None:
             return None
         return self._new.get(key) or self._old.get(key)
 
 
 def record(answered: Answered) -> dict[str, Any]:
-    """What all outputs say of a message: what names it, who says what to whom, and what it answers."""
+    """The fields that all outputs have of a message: its id, speaker, addressee, text and link."""
     located, observation = answered.located, answered.observation
     return {
         **record_of(located),
@@ -201,7 +201,7 @@ def who_record(answered: Answered, *, likely: bool = False) -> dict[str, Any]:
 
     Args:
         answered: The message.
-        likely: Whether it says who else may be meant, as `addressees`.
+        likely: Whether to add everybody who may be meant, as `addressees`.
     """
     row = _chosen(record(answered), WHO_FIELDS)
     if likely:
@@ -210,7 +210,7 @@ def who_record(answered: Answered, *, likely: bool = False) -> dict[str, Any]:
 
 
 def likely_addressees(observation: Observation) -> list[dict[str, Any]]:
-    """Who else may be meant, as all outputs say it."""
+    """The likeliest addressees, in the form that all outputs use."""
     return [
         {"name": each.name, "id": each.id, "probability": round(each.probability, 4)}
         for each in observation.addressees[:_ALTERNATIVES]

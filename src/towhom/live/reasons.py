@@ -1,4 +1,4 @@
-"""Why a message is taken to be for somebody, in words."""
+"""Reasons for an addressee, in words."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from towhom.hearing.utterance import CALLED, Utterance
 from towhom.live.channel import Turn
 
 _TELLING = 0.6
-"""Pieces with less weight than this are in every other message."""
+"""The least weight of an informative piece; those with less are very common."""
 
 
 def reason_for(turn: Turn, name_of: Callable[[str], str]) -> str:
-    """The plainest thing that speaks for whoever was chosen.
+    """The plainest reason for the chosen addressee.
 
     Args:
-        turn: The message, and what was made of it.
-        name_of: What people are called.
+        turn: The message with its addressee and its link.
+        name_of: Gives the name for an identifier.
     """
     said, chosen = turn.utterance, turn.addressee
     me = name_of(said.speaker)
@@ -51,6 +51,6 @@ def reason_for(turn: Turn, name_of: Callable[[str], str]) -> str:
 
 
 def _in_common(one: Utterance, other: Utterance) -> bool:
-    """Whether two messages share something that tells."""
+    """Whether two messages share an informative piece of a word."""
     telling = one.pieces[one.weights >= _TELLING]
     return not set(telling.tolist()).isdisjoint(other.pieces.tolist())

@@ -1,4 +1,4 @@
-"""What somebody could say next, from a bank: found by index, ranked by the whole model with addressees."""
+"""Responses from a bank that somebody could say next: found by index, ranked by the model with addressees."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from towhom.live.model import Model
 
 FOUND, WEIGHED = 300, 120
-"""Responses that are found, and those of them that are weighed by the whole model."""
+"""Number of responses that are found, and how many of them the whole model weighs."""
 LEAST = 0.25
-"""How likely a response must be of use to be proposed."""
+"""The least probability of being useful at which a response is proposed."""
 _QUERIES = 3
-"""Conversations in which responses are looked for, and"""
+"""The largest number of questions that are searched for."""
 _WORTH = 0.1
-"""how likely one must be, as a share of the likeliest, to be among them."""
+"""How likely a question must be to be searched for, as a share of the likeliest one."""
 _LINES = 4
-"""Messages of one speaker that are taken for one question."""
+"""The largest number of messages of one speaker that count as one question."""
 _CODE = ("```", "[code]")
-"""What stands around a block of code, or in its place."""
+"""Text that surrounds a block of code, or replaces it."""
 _TELLING = 3
-"""Words that tell something, of a message that is more than a greeting."""
+"""A message with at least so many informative words is more than a greeting."""
 
 
 class _Fit(NamedTuple):
-    """What makes a response likely to be of use.
+    """Coefficients of a logistic model of whether a response is useful.
 
-    The first five are fitted to examples that were read (results/bank-judged.json), the others are
-    guesses: there were too few of them. The more responses there are, the more are like a question by chance.
+    The first five are fitted to judged examples (results/bank-judged.json). The others are guesses, since
+    there were too few examples; in a large bank, more responses resemble a question by chance (`size`).
     """
 
     base: float = -10.7
@@ -61,7 +61,7 @@ class _Fit(NamedTuple):
 
 _FIT = _Fit()
 _READ_OF = 325_755
-"""Responses of the bank that the examples were read of."""
+"""Number of responses in the bank that the judged examples come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Proposal:
     id: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The proposal as a JSON value."""
         return {
             "addressee": self.addressee,
             "id": self.id,
@@ -97,36 +97,36 @@ class Proposal:
 
 
 class Asked(NamedTuple):
-    """Something that could be answered next."""
+    """A question that could be answered next."""
 
     query: Query
     columns: frozenset[int]
-    """How many messages back those are that it is made of, from 0 on."""
+    """How many messages back its messages are, counted from 0."""
 
 
 class Ranked(NamedTuple):
-    """A response of a bank, as it is ranked in a room."""
+    """A response of a bank, ranked in a room."""
 
     number: int
     to: str | None
     answers: int
-    """How many messages back what it answers is, from 0 on."""
+    """How many messages back the message is that it answers, counted from 0."""
     likely: float
-    """How likely it is of use."""
+    """How likely it is useful."""
     why: dict[str, float]
-    """What that was made of, by the names of what is fitted."""
+    """The inputs of that probability, by the names in `_Fit`."""
 
 
 def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: bool = False) -> list[Ranked]:
-    """Responses of a bank that somebody could say next, the best first.
+    """The responses of a bank that somebody could say next, the best first.
 
     Args:
         channel: The room.
-        model: That of the room, and of the bank.
-        responder: Who speaks next, as an identifier.
-        bank: Where to look.
-        whole: Whether all that was said is one question; then only what answered one is wanted, and neither
-            asks back nor sends people away.
+        model: The model of the room and of the bank.
+        responder: The identifier of the person who speaks next.
+        bank: The bank to search.
+        whole: Whether all messages together are one question. Then only responses to questions count that
+            neither ask back nor send people away.
     """
     bank.require_model(model.fingerprint)
     people = leads(channel.turns, responder)
@@ -146,20 +146,20 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: b
 
 
 class _Looks(NamedTuple):
-    """What is known of N responses before they are weighed, for each of Q questions."""
+    """Features of N responses before the model weighs them, for each of Q questions."""
 
     words: NDArray[np.float32]
-    """(N, Q) See `search.Match`."""
+    """(N, Q) See `search.Match.words`."""
     sense: NDArray[np.float32]
-    """(N, Q) See there."""
+    """(N, Q) See `search.Match.sense`."""
     flags: NDArray[np.int64]
     """(N,) See `tables.FLAGS`."""
     first: NDArray[np.bool_]
-    """(N,) Whether what was answered, or what its asker said before, began a conversation."""
+    """(N,) Whether the answered message, or an earlier one of its speaker, began the conversation."""
     code: NDArray[np.float32]
-    """(Q,) Whether a question has a block of code, so that its words are not all of it."""
+    """(Q,) Whether a question has a block of code, so that its words are not its whole content."""
     size: float
-    """Of the bank, as a logarithm."""
+    """Logarithm of the bank's size, relative to `_READ_OF`."""
 
     def at(self, places: NDArray[np.int64]) -> _Looks:
         words, sense, flags, first, code, size = self
@@ -169,7 +169,7 @@ class _Looks(NamedTuple):
         return (self.flags >> FLAGS.index(name) & 1).astype(np.float64)
 
     def known(self, which: NDArray[np.int64]) -> dict[str, NDArray[np.floating[Any]]]:
-        """What counts of each, if it answers the question with a number."""
+        """The features of each response, given the number of the question that it answers."""
         rows = np.arange(len(which))
         return {
             "words": self.words[rows, which], "sense": self.sense[rows, which], "code": self.code[which],
@@ -179,10 +179,10 @@ class _Looks(NamedTuple):
         }  # fmt: skip
 
     def promising(self, *, tells: bool) -> NDArray[np.int64]:
-        """Places of those that are worth weighing; what was found first comes first.
+        """The places of the responses that are worth weighing, in ascending order.
 
         Args:
-            tells: Whether only those are that answered a question, and help.
+            tells: Whether to keep only responses that answered a question, do not ask back, and help.
         """
         wanted = np.ones(len(self.flags), bool)
         if tells:
@@ -210,7 +210,7 @@ def _looked_at(bank: Bank, numbers: Sequence[int], queries: Sequence[Query], cha
 
 
 def _score(known: dict[str, NDArray[np.floating[Any]]]) -> NDArray[np.float64]:
-    """Logarithms of odds."""
+    """The logarithm of the odds that each response is useful."""
     score = np.full(len(known["words"]), _FIT.base)
     for name, values in known.items():
         score += getattr(_FIT, name) * values
@@ -224,7 +224,7 @@ def _ranked(
     energies: NDArray[np.float64],
     looks: _Looks,
 ) -> list[Ranked]:
-    """Responses, the likeliest first, each with whom it is for."""
+    """The responses with their addressees, the likeliest first."""
     names = list(people)
     belongs = np.zeros((energies.shape[1], len(names)))
     for place, columns in enumerate(people.values()):
@@ -234,7 +234,7 @@ def _ranked(
     shares = np.exp(within - most) @ belongs
     to = shares.argmax(axis=1)
     answers = np.where(belongs[:, to].T > 0, within, -np.inf).argmax(axis=1)
-    # What it answers may be no question that was looked for: then the likeliest of those counts.
+    # The message that it answers may not belong to any question searched for; then the likeliest one counts.
     question = {column: place for place, each in reversed([*enumerate(asked)]) for column in each.columns}
     which = np.array([question.get(column, 0) for column in answers.tolist()])
     known = {"energy": np.log(shares.sum(axis=1)) + most[:, 0], **looks.known(which)}
@@ -252,14 +252,14 @@ def _ranked(
 def questions(
     channel: Channel, model: Model, neutral: Utterance, columns: NDArray[np.int64], *, whole: bool = False
 ) -> list[Asked]:
-    """What somebody would answer next, whatever they say, the likeliest first.
+    """The questions that somebody is likely to answer next, whatever they say, the likeliest first.
 
     Args:
         channel: The room.
-        model: That of the room.
-        neutral: A message of theirs that says nothing.
-        columns: How many messages back those are that count.
-        whole: Whether they are one question, all of them.
+        model: The model of the room.
+        neutral: An empty message of the responder.
+        columns: How many messages back the messages are that may be answered.
+        whole: Whether all of them are one question.
     """
     energies = bounded(channel.room.weigh([neutral]))[0]
     turns = channel.turns[-REACH:][::-1]
@@ -281,7 +281,7 @@ def questions(
 
 
 def _on_end(turns: Sequence[Turn], column: int) -> frozenset[int]:
-    """Messages that belong to one: what its speaker said in the same conversation with nobody between."""
+    """A message and its neighbours of the same speaker and conversation, with nobody else in between."""
     found = {column}
     for step in (1, -1):
         place = column + step
@@ -296,7 +296,7 @@ def _on_end(turns: Sequence[Turn], column: int) -> frozenset[int]:
 
 
 def _telling(turns: Sequence[Turn], columns: Sequence[int]) -> frozenset[int]:
-    """Those of some messages that tell something, if any does: a greeting is no question."""
+    """The messages that are more than a greeting; all of them if none is."""
     found = frozenset(column for column in columns if turns[column].utterance.telling >= _TELLING)
     return found or frozenset(columns)
 
@@ -307,13 +307,13 @@ def _query(said: Sequence[Utterance], vector: NDArray[np.float32]) -> Query:
 
 
 def weigh(channel: Channel, bank: Bank, numbers: Sequence[int], neutral: Utterance) -> NDArray[np.float32]:
-    """(R, `REACH` + 1) Energies of responses of a bank in a room; see `Room.weigh`.
+    """(R, `REACH` + 1) The energies of a bank's responses in a room; see `Room.weigh`.
 
     Args:
         channel: The room.
-        bank: Where they are.
-        numbers: Which.
-        neutral: A message of whoever would say them.
+        bank: The bank that has the responses.
+        numbers: The numbers of the responses.
+        neutral: An empty message of the responder.
     """
     drafts = _drafts(bank, numbers, neutral, channel.ear.lexicon.piece_weights)
     parts = [channel.room.weigh(drafts[start : start + ROWS]) for start in range(0, len(drafts), ROWS)]
@@ -323,7 +323,7 @@ def weigh(channel: Channel, bank: Bank, numbers: Sequence[int], neutral: Utteran
 def _drafts(
     bank: Bank, numbers: Sequence[int], neutral: Utterance, weights: NDArray[np.float32]
 ) -> list[Utterance]:
-    """Responses as they would be heard: a bank has their words, so that nothing is to be read again."""
+    """The responses as utterances. The bank stores their tokens, so no text is analysed again."""
     drafts = [neutral] * len(numbers)
     for places, rows, table in bank.at(numbers):
         tokens, token_at = table.lists("tokens", rows)
@@ -351,15 +351,15 @@ def propose(
     least: float = LEAST,
     whole: bool = False,
 ) -> list[Proposal]:
-    """The best responses of a bank that are likely enough to fit; see `Session.respond`.
+    """The best responses of a bank that are likely enough to be useful; see `Session.respond`.
 
     Args:
         channel: The room.
-        model: That of the room, and of the bank.
-        responder: Who speaks next, as an identifier.
-        bank: Where to look.
-        k: How many at most.
-        least: How likely one must fit.
+        model: The model of the room and of the bank.
+        responder: The identifier of the person who speaks next.
+        bank: The bank to search.
+        k: The largest number of responses.
+        least: The least probability that a response is useful.
         whole: See `rank`.
     """
     ranked = rank(channel, model, responder, bank, whole=whole)

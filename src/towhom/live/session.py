@@ -1,4 +1,4 @@
-"""A channel followed message by message."""
+"""Sessions: a channel followed message by message."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ FORMAT, VERSION = "towhom-session", 3
 _UNREADABLE = (
     OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError
 )  # fmt: skip
-"""What comes of reading a damaged state."""
+"""Errors that reading a damaged state can raise."""
 
 
 class Session:
-    """One channel, as a model follows it: the last messages, and the people.
+    """One channel that a model follows: its last messages and its people.
 
     Memory is bounded however long the channel lives. Sessions of one model may run in many threads; calls
     on one session wait for each other.
@@ -59,7 +59,7 @@ class Session:
 
     @property
     def people(self) -> People:
-        """Who is there."""
+        """The people in the channel."""
         return self._channel.people
 
     @property
@@ -126,7 +126,7 @@ class Session:
             self.people.introduce(str(id), name=name, aliases=aliases, bot=bot, here=here)
 
     def leave(self, id: str | int) -> None:
-        """Somebody has left the room; their messages are still remembered."""
+        """Record that somebody has left the room; their messages are still remembered."""
         with self._lock:
             self.people.leave(str(id))
 
@@ -144,7 +144,7 @@ class Session:
             return follow_together([self.following(messages)])[0]
 
     def following(self, messages: Sequence[Message]) -> Following[Observation]:
-        """`observe_all` for following several sessions at the same time, each in one thread."""
+        """The generator behind `observe_all`, for following several sessions together; it takes no lock."""
         observations: list[Observation] = []
         for start in range(0, len(messages), CHUNK):
             observations += yield from self._channel.follow(messages[start : start + CHUNK], self._observed)
@@ -185,7 +185,7 @@ class Session:
 
         Args:
             responder: Who speaks next.
-            candidates: What they may say. One that calls somebody is for them.
+            candidates: What they may say. One that calls somebody is for that person.
 
         Raises:
             SessionError: There are no candidates.
@@ -197,16 +197,16 @@ class Session:
             names = {
                 id: None if id is None else self.people.name_of(id) for id in {pair.to for pair in pairs}
             }
-        # Sorted by probability; what is said first breaks ties, so that the same question has one answer.
+        # Sorted by probability; ties keep their order, so that the same question always has the same answer.
         pairs.sort(key=attrgetter("likely"), reverse=True)
         return [Selection(names[to], candidates[draft], draft, likely, to) for draft, to, likely in pairs]
 
     def fit(self, responder: str, candidates: Sequence[str], turns: Collection[Turn]) -> list[Fit]:
-        """Say how well each candidate would answer one of some messages.
+        """Say how well each candidate would answer one of the given messages.
 
         Args:
             responder: Who speaks next.
-            candidates: What they may say. One that calls somebody answers none but theirs.
+            candidates: What they may say. One that calls somebody answers only that person's messages.
             turns: Remembered messages; at least one.
         """
         with self._lock, one_thread():
@@ -282,7 +282,7 @@ class Session:
     # -- inside
 
     def _id(self, name: str) -> str:
-        """The identifier of whoever has a name, known or not."""
+        """The identifier of the person with a name; the name itself if nobody is known by it."""
         person = self.people.find(str(name))
         return str(name) if person is None else person.id
 
@@ -300,7 +300,7 @@ class Session:
         return last.reason
 
     def _observed(self, line: Line) -> Observation:
-        """What is to be said of a line."""
+        """The observation of a line."""
         message, turn = line.message, line.turn
         if message.kind is Kind.RENAME:
             if not line.renamed:
@@ -328,7 +328,7 @@ class Session:
     def _judged(self, message: Message, turn: Turn, placed: Placed) -> Observation:
         said, text = turn.utterance, message.text
         if text.endswith(said.text) or len(text) > len(said.text):
-            # What was cut off in front; a long message is kept in part, and shown in whole.
+            # Remove the name in front, as in the utterance. A long message is stored in part, shown in full.
             text = text[max(len(text[:LONGEST]) - len(said.text), 0) :]
         to = message.addressee if said.addressee is None else said.addressee
         message = replace(message, text=text, addressee=to, name=self.people.name_of(said.speaker))
@@ -338,7 +338,7 @@ class Session:
         return Observation(message, ranked, how, reason, _audience(said, ranked), placed)
 
     def _ranked(self, turn: Turn) -> tuple[Addressee, ...]:
-        """Everybody who may be meant, the likeliest first; who is called comes before all others."""
+        """Everybody who may be meant, the likeliest first; those who are called come before all others."""
         name_of = self.people.name_of
         every = [
             Addressee(None if id is None else name_of(id), likely, id) for id, likely in turn.people.items()
@@ -380,7 +380,7 @@ class Session:
 
 
 def _ranked_of(state: Any) -> tuple[Addressee, ...]:
-    """Everybody who may be meant, as a state has them."""
+    """The possible addressees stored in a state."""
     ranked = tuple(
         Addressee(text_or_none(name), share_of(likely), text_or_none(id)) for name, likely, id in state
     )

@@ -1,7 +1,7 @@
-"""Conversations of a busy channel, pulled apart: which message answers which.
+"""Splits a busy channel into conversations: which message answers which.
 
-`towhom.crosstalk` finds it, and `towhom.live` follows channels. Here, `placed` is what is found of a message,
-`talks` gathers what belongs together, and `page` shows it. `baselines` are rules of thumb.
+`towhom.crosstalk` finds the links, and `towhom.live` follows channels. Here, `placed` has the result for one
+message, `talks` gathers messages into conversations, `page` shows them, and `baselines` has rules of thumb.
 """
 
 from towhom.threads.placed import Placed

@@ -1,4 +1,4 @@
-"""What can be said of conversations without a model: rules of thumb, to compare with."""
+"""Rules of thumb that find conversations without a model, to compare with."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from towhom.hearing.utterance import SPOKEN
 from towhom.threads.placed import Placed
 
 _RECENT = 5 * 60
-"""Seconds: after a longer pause, a rule of thumb sees a new conversation."""
+"""Seconds; after a longer pause, a new conversation starts."""
 _RECENT_MESSAGES = 50
-"""The same where the log has no times."""
+"""The same in messages, for logs without times."""
 
 
 def _previous(messages: list[Message], at: int) -> int | None:
-    """Whatever was said last."""
+    """The message before."""
     return at - 1 if at else None
 
 
 def _addressee_else_own(messages: list[Message], at: int) -> int | None:
-    """What the addressee said last, else the speaker's own last."""
+    """The addressee's last message, else the speaker's own last message."""
     to, me = messages[at].addressee, messages[at].speaker
     found = None if to is None else _last(messages, at, lambda earlier: earlier.speaker == to)
     return _last(messages, at, lambda earlier: earlier.speaker == me) if found is None else found
 
 
 def _within_minutes(messages: list[Message], at: int) -> int | None:
-    """The last of the same speaker, of the addressee, or to the speaker, unless it was too long ago."""
+    """The last message by the speaker, by the addressee, or to the speaker, unless it is too old."""
     new = messages[at]
 
     def of_ours(earlier: Message) -> bool:
@@ -49,7 +49,7 @@ BASELINES: dict[str, Callable[[list[Message], int], int | None]] = {
     "addressee-else-own-last": _addressee_else_own,
     "within-minutes": _within_minutes,
 }
-"""Name -> which of the messages one answers, if any."""
+"""Name -> a function that finds the message that one answers, if any."""
 
 
 def place_by_rule(name: str, lines: Iterable[Message]) -> Iterator[Placed]:

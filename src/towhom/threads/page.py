@@ -1,4 +1,4 @@
-"""A channel on one page, conversation by conversation: a file that asks no host for anything."""
+"""A channel on one page, by conversation: a file that needs no other host."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from towhom.threads.placed import Placed
 from towhom.threads.talks import Person, Talk, TalkMessage, gather
 
 _OPEN = 1000
-"""Where there are more messages, conversations are closed at first, and the page is a table of contents."""
+"""With more messages, conversations are closed at first, so that the page is a table of contents."""
 _PAIRS = 20
-"""How many rows "who helped whom" has."""
+"""Number of rows of "who helped whom"."""
 _SURE = 0.6
-"""What is less likely says how likely it is."""
+"""Links that are less likely than this show their probability."""
 _COLOURS = 6
-"""As many as the template has."""
+"""Number of colours in the template."""
 _NEAR = 4
-"""Speakers so few messages apart in a conversation should differ in colour."""
+"""Speakers within so many messages of each other in a conversation should differ in colour."""
 _FIRST_WORDS = 110
 _NAMES = 4
-"""How many a conversation's headline names."""
+"""Number of people that a conversation's headline names."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def threads_page(placed: Iterable[Placed], title: str) -> str:
-    """A page to read, in HTML, with style and script in it.
+    """An HTML page to read, with its style and script.
 
-    Conversations stand in the order of their start; what nobody took up comes last. Lines that nobody said,
-    such as joins, are counted only. `towhom.threads.questions` says what an unanswered question is.
+    Conversations are in the order of their start; single messages come last. Lines such as joins are only
+    counted. `towhom.threads.questions` defines unanswered questions.
 
     Args:
-        placed: Messages of a log, in its order.
-        title: What it says above.
+        placed: The messages of a log, in its order.
+        title: The title of the page.
     """
     everything = list(placed)
     talks = gather(everything)
@@ -56,14 +56,14 @@ def threads_page(placed: Iterable[Placed], title: str) -> str:
         "left_out": _left_out(len(everything) - len(said)),
     }
     template = (files("towhom.threads") / "page.html").read_text("utf-8")
-    # In one pass, so that a message may say what looks like a slot.
+    # In one pass, since the text of a message may look like a slot.
     page = _SLOT.sub(lambda slot: parts[slot[1]], template)
-    # Half a surrogate pair, which JSON can say and UTF-8 cannot, becomes a question mark.
+    # Half a surrogate pair, which JSON can contain and UTF-8 cannot, becomes a question mark.
     return page.encode("utf-8", "replace").decode()
 
 
 def _give_colours(talks: Iterable[Talk], people: Iterable[Person]) -> None:
-    """Those who talk with each other get different ones, as far as there are enough."""
+    """Give people who talk with each other different colours, as far as there are enough."""
     near: defaultdict[Person, Counter[Person]] = defaultdict(Counter)
     for talk in talks:
         for place, said in enumerate(talk.said):
@@ -101,7 +101,7 @@ def _counts(talks: Sequence[Talk], people: int) -> str:
 
 
 def _span(messages: Iterable[Message]) -> str:
-    """From when to when, with the days."""
+    """The time span of the messages, with days."""
     times = _times(messages)
     if not times:
         return ""
@@ -141,7 +141,7 @@ def _helped(talks: Iterable[Talk]) -> str:
 
 
 def _helps(said: TalkMessage, talk: Talk) -> bool:
-    """Whether it answers the one who started the conversation: their own answers are no help."""
+    """Whether a message of somebody else answers the person who started the conversation."""
     asked = talk.first.who
     return said.who is not asked and any(each.who is asked for each in said.answers)
 
@@ -158,7 +158,7 @@ def _left_out(lines: int) -> str:
 
 
 def _sections(talks: Sequence[Talk]) -> Iterator[str]:
-    """Those of a day together; at last what nobody took up."""
+    """The sections of the page: one per day, and at the end messages that nobody answered."""
     is_open = sum(len(talk.said) for talk in talks) <= _OPEN
     channels = len({talk.first.message.channel for talk in talks}) > 1
     several = [talk for talk in talks if len(talk.said) > 1]
@@ -246,7 +246,7 @@ def _line(said: TalkMessage, *, data: str, after: str, goes_on: bool = False) ->
 
 
 def _answers(said: TalkMessage) -> Iterator[str]:
-    """Links to what is answered, and how sure that is if it is not."""
+    """Links to the answered messages, with the probability if they are uncertain."""
     percent = f"{said.placed.probability:.0%}".replace("%", " %")
     unsure = f" <small>{percent}</small>" if said.placed.probability < _SURE else ""
     if said.placed.starts and unsure:

@@ -1,4 +1,4 @@
-"""A message and where it belongs."""
+"""A message with its link and its thread."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from towhom.chat import Message
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A message and where it belongs. Messages are numbers: their line in the log, or else their order.
+    """A message with its link and thread. Messages are numbers: their line in the log, or else their order.
 
     Args:
-        message: What was said.
+        message: The message.
         line: Its own number.
-        replies_to: What it answers; its own number if it starts a conversation.
+        replies_to: The messages that it answers; its own number if it starts a conversation.
         thread: The number of the message that started the conversation.
-        probability: How likely that is: of the answer, or of the start.
+        probability: How likely it answers that message, or starts a conversation.
     """
 
     message: Message

@@ -1,9 +1,9 @@
-"""What a question is, and when it is open: the one definition that pages, reports and tools have.
+"""Defines questions and when they are open, for pages, reports and tools.
 
-Whoever starts a conversation may ask something with it: in the first message, or in one of those that they
-add before anybody else speaks, if that is more than a word. Whatever anybody else says in the conversation
-after that is an answer, unless a program says it. The question is open while there is no answer, and again
-once the one who asked has asked something after the last answer.
+A conversation begins with a question if the person who starts it asks something: in the first message, or
+in one of more than a word that they add before anybody else speaks. Every later message by somebody else is
+an answer, except those of programs. The question is open while there is no answer, and again once the
+person who asked has asked something after the last answer.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Turn:
     """A message of a conversation.
 
     Args:
-        who: Who says it; the same person is equal, whatever they are called.
-        text: What is said.
-        asks: Whether it asks something, as `towhom.hearing.words.asks` has it.
-        answers: Whether it can ask and answer: what a program says, and what may not belong here, cannot.
+        who: Who says it; equal for the same person under several names.
+        text: The text.
+        asks: Whether it asks something, by `towhom.hearing.words.asks`.
+        answers: Whether it can ask and answer: not for messages of programs, or with an uncertain link.
     """
 
     who: Hashable
@@ -36,19 +36,19 @@ class Turn:
 
 
 def by_program(message: Message) -> bool:
-    """Whether the platform says that a program speaks."""
+    """Whether the platform marks the message as a program's."""
     return message.bot or message.kind is Kind.NOTICE
 
 
 @dataclass(slots=True)
 class Asked:
-    """The question that a conversation begins with; messages are their places in it.
+    """The question that a conversation begins with. Messages are given by their places in it.
 
     Args:
         question: The message that asks.
-        answers: What others say after it.
+        answers: The messages of others after it.
         again: The message that asks again after the last answer.
-        after: What the one who asked says after the last answer, or after the question.
+        after: The asker's messages after the last answer, or after the question.
     """
 
     question: int
@@ -63,7 +63,7 @@ class Asked:
 
 
 def asked(turns: Iterable[Turn]) -> Asked | None:
-    """The question that a conversation begins with, if it does.
+    """The question that a conversation begins with; None if it begins with none.
 
     >>> ask = Turn("ada", "does it boot?", True)
     >>> asked([ask]).open, asked([ask, Turn("bob", "yes", False)]).open

@@ -1,4 +1,4 @@
-"""Messages gathered into the conversations that they belong to, and the people in them."""
+"""Gathers messages into conversations, with the people in them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from towhom.threads.questions import Asked, Turn, asked, by_program
 
 @dataclass(slots=True, eq=False)
 class Person:
-    """Somebody who speaks, under one name or several."""
+    """A speaker, with one name or several."""
 
     number: int
     names: Counter[str] = field(default_factory=Counter)
-    """With how often they speak under each."""
+    """Their names, with the number of messages under each."""
     colour: int = 0
-    """Which of those that a page has."""
+    """The number of their colour on the page."""
 
     @property
     def name(self) -> str:
-        """The one that is used most."""
+        """The name that they use most."""
         return self.names.most_common(1)[0][0]
 
 
 @dataclass(slots=True, eq=False)
 class TalkMessage:
-    """A message, who says it, and what it answers of those that are there."""
+    """A message, its speaker, and the messages that it answers, as far as they are known."""
 
     number: int
     placed: Placed
@@ -41,11 +41,11 @@ class TalkMessage:
 
     @property
     def message(self) -> Message:
-        """What was said."""
+        """The message itself."""
         return self.placed.message
 
     def turn(self, least: float) -> Turn:
-        """It as part of a conversation to which it belongs that likely, at least."""
+        """The message as a turn, which cannot answer if its link is less likely than `least`."""
         message = self.message
         answers = self.placed.probability >= least and not by_program(message)
         return Turn(self.who.number, message.text, asks(message.text), answers)
@@ -59,38 +59,38 @@ class Talk:
 
     @property
     def first(self) -> TalkMessage:
-        """Where it starts."""
+        """The first message."""
         return self.said[0]
 
     @property
     def people(self) -> list[Person]:
-        """Who takes part, in order of first appearance."""
+        """The people who take part, in order of first appearance."""
         return list(dict.fromkeys(each.who for each in self.said))
 
     def asked(self, *, least: float = 0.0) -> Asked | None:
-        """The question that it starts with, if it does and its start is there.
+        """The question that it starts with; None if there is none, or the start is missing.
 
         Args:
-            least: What belongs here less likely than this is no answer.
+            least: A message whose link is less likely than this is no answer.
         """
         return asked(each.turn(least) for each in self.said) if self.first.placed.starts else None
 
     @property
     def unanswered(self) -> bool:
-        """Whether it starts with a question that is open."""
+        """Whether it starts with an open question."""
         found = self.asked()
         return found is not None and found.open
 
     @property
     def day(self) -> date | None:
-        """When it starts, if the log says so."""
+        """The day of its start, if the log has times."""
         return None if self.first.message.time is None else self.first.message.time.date()
 
 
 def gather(placed: Iterable[Placed]) -> list[Talk]:
-    """Conversations in the order of their start; lines that nobody said are left out.
+    """The conversations in the order of their start; lines such as joins are left out.
 
-    Lines are numbered by file, so that a log of several may have a number twice: the last one counts.
+    Lines are numbered by file, so a log of several files may have a number twice; then the last one counts.
     """
     everything = list(placed)
     people = _people(everything)
@@ -121,7 +121,7 @@ def gather(placed: Iterable[Placed]) -> list[Talk]:
 
 
 def _people(placed: Iterable[Placed]) -> dict[str, Person]:
-    """Who speaks, by each of their names: who is renamed stays the same person."""
+    """The speakers, by each of their names; somebody who is renamed stays the same person."""
     earlier: dict[str, str] = {}
 
     def first_name(name: str) -> str:
