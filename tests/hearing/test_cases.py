@@ -9,6 +9,7 @@ import pytest
 
 import towhom
 from tests.hearing.case_files import FOLDER, mistakes_in, read_cases
+from towhom.live import Model
 
 LEAST = 0.95
 LEAST_OF_A_KIND = 0.9
@@ -16,8 +17,13 @@ CASES = read_cases()
 
 
 @cache
+def model() -> Model:
+    return towhom.load()  # once: it is the same for all cases
+
+
+@cache
 def mistakes(number: int) -> tuple[str, ...]:
-    return tuple(mistakes_in(CASES[number], towhom.load()))
+    return tuple(mistakes_in(CASES[number], model()))
 
 
 def wrong(cases: list[int]) -> list[str]:
@@ -33,7 +39,7 @@ def by(attribute: str) -> dict[str, list[int]]:
 
 def test_cases_that_were_kept_aside() -> None:
     cases = read_cases(FOLDER.parent / "kept_aside")
-    found = [str(case) for case in cases if mistakes_in(case, towhom.load())]
+    found = [str(case) for case in cases if mistakes_in(case, model())]
     assert len(cases) == 150
     assert len(found) <= (1 - LEAST) * len(cases), found
 
