@@ -62,7 +62,7 @@ def test_bad_banks(run: Run, asking: Path, tmp_path: Path, command: tuple[str, .
     name, *options = command
     told = run(name, asking, *options, "--bank", tmp_path / "none", code=1).output
     assert "there is no such bank" in told
-    assert "no response bank" in run(name, asking, *options, "--bank", tmp_path, code=1).output
+    assert "not a response bank" in run(name, asking, *options, "--bank", tmp_path, code=1).output
 
 
 def test_bad_arguments(run: Run, built: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -101,7 +101,7 @@ def test_columns_whose_names_say_nothing(reading: Reading) -> None:
     rows = [{"k": n, "u": name, "t": text, "w": 1717149600 + n} for n, (name, text) in enumerate(said)]
     messages, report = reading(json.dumps({"x": rows}))
     assert [(message.speaker, message.text) for message in messages] == said
-    assert "told from what stands in them: speaker=u,text=t,time=w" in report.assumptions[0]
+    assert "chosen by their content: speaker=u,text=t,time=w" in report.assumptions[0]
     lines = [f'31/05/2024,10:0{n}:00,{name},+49{n},"{text}"' for n, (name, text) in enumerate(said)]
     for head in ("", "a,b,c,d,e\n"):
         messages, report = reading(head + "\n".join([*lines, lines[0]]))

@@ -238,7 +238,7 @@ def test_a_restart_of_the_server(tmp_path: Path) -> None:
         ),
         ("xmpp://robo@localhost:{port}/a@conference.localhost?tls=no", {}, "no password"),
         ("xmpp://robo@localhost:{port}/?tls=no", {"password": PASSWORD}, "say which rooms"),
-        ("xmpp://robo@localhost:{port}/help?tls=no", {"password": PASSWORD}, "help is no room"),
+        ("xmpp://robo@localhost:{port}/help?tls=no", {"password": PASSWORD}, "help is not a room"),
         (
             "xmpp://robo@localhost:1/a@conference.localhost?tls=no",
             {"password": "not-it-4711"},
