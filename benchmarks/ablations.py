@@ -85,9 +85,7 @@ def measure(
 ) -> Outcomes:
     """Whether the likeliest cell of each message is right, by kind of data."""
     looks = Looks(len(weights["first.draft.state"]), config, torch.Generator())
-    with torch.no_grad():
-        for name, value in looks.by_name.items():
-            value.copy_(torch.from_numpy(np.array(weights[name])))
+    looks.take(weights)
     found: dict[str, list[tuple[NDArray[np.float64], NDArray[np.int64]]]] = {name: [] for name in _SETS}
     document = 0
     for name, kind in _SETS.items():

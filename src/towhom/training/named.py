@@ -33,6 +33,13 @@ class NamedWeights(nn.Module):
         """The trainable weights, by their original names."""
         return {name: self.weights[name.replace(".", "_")] for name in self._names}
 
+    def take(self, arrays: Mapping[str, NDArray[np.float32]]) -> None:
+        """Copy weights, by their own names; those that are not given stay as they are."""
+        weights = self.by_name
+        with torch.no_grad():
+            for name, array in arrays.items():
+                weights[name].copy_(torch.from_numpy(np.array(array)))
+
     def arrays(self) -> dict[str, NDArray[np.float32]]:
         """The current weights, by their original names."""
         return {name: value.detach().numpy() for name, value in self.by_name.items()}

@@ -238,9 +238,7 @@ class TestAsItRuns:
 
     def test_first_look(self, mind: Mind, room: HeardRoom, texts: RoomTexts, lessons: list[Lesson]) -> None:
         trained = Looks(SIZES["state"], TINY, torch.Generator().manual_seed(0))
-        with torch.no_grad():
-            for name, value in trained.by_name.items():
-                value.copy_(torch.from_numpy(self.WEIGHTS[name]))
+        trained.take({name: self.WEIGHTS[name] for name in trained.by_name})
         lesson = lessons[0]
         past = room.columns(0, COUNT, PIECES)
         read = mind.texts(*(np.asarray(each, np.float32) for each in texts))

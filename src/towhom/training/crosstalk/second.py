@@ -124,10 +124,7 @@ def train_second(
     """
     torch.manual_seed(config.seed)
     looks = Looks(len(first["first.draft.state"]), config, torch.Generator().manual_seed(config.seed))
-    with torch.no_grad():
-        for name, value in looks.by_name.items():
-            if not name.startswith("second."):
-                value.copy_(torch.from_numpy(np.array(first[name])))
+    looks.take({name: array for name, array in first.items() if not name.startswith("second.")})
     own = [value for name, value in looks.by_name.items() if name.startswith("second.")]
     optimizer = torch.optim.AdamW(own, config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3)
     rows = [np.flatnonzero(np.asarray(examples.right).any(axis=1)) for _, examples in lessons]
