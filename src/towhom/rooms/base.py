@@ -162,7 +162,8 @@ class Connector(ABC):
         sent[key] = identifier
         while len(sent) > _SENT:
             del sent[next(iter(sent))]
-        self.position.get("sending", {}).pop(key, None)
+        for unsure in (self.position.get("sending", {}), self._unsure, self._said_since):
+            unsure.pop(key, None)
         await self._save()
         return identifier
 
@@ -303,11 +304,11 @@ class Connector(ABC):
         """The message that the last run sent with a key but could not record; None if it was not sent."""
         if key not in self._said_since:  # nothing is unsure, or the server does not deliver it again
             return None
-        room, text, _ = self._unsure[key]
+        (room, text, _), said = self._unsure[key], self._said_since[key]
         first = self.first_part(text).split()
         end = asyncio.get_running_loop().time() + _UNSURE
         while True:
-            for message in self._said_since[key]:
+            for message in said:
                 if message.channel == room and message.text.split() == first:
                     return message
             if asyncio.get_running_loop().time() >= end:
