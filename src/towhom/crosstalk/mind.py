@@ -225,7 +225,7 @@ def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
 
 
 def _matches_of(w: Weights, answers: NDArray[np.int32], heard: NDArray[np.int32], places: Whole) -> Array:
-    """(R, `REACH`, `MATCHES`) The same word by word, given the words of the messages; see `matching.match`."""
+    """(R, `REACH`, `MATCHES`) The same word by word, given their `matching.telling` words."""
     found = np.empty((len(answers), places.shape[1], matching.MATCHES), np.float32)
     for rows, near, which in _groups(places, len(answers), len(heard)):
         matches = matching.match(w, answers[None, rows], heard[None, near])[0]

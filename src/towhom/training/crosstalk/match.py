@@ -50,7 +50,7 @@ class MatchConfig:
     """
 
     width: int = 48
-    steps: int = 6000
+    steps: int = 8000
     windows: int = 4
     learning_rate: float = 0.003
     word_dropout: float = 0.1
@@ -115,7 +115,8 @@ class _Matcher(NamedWeights):
         shapes = {
             "vectors": (count, dimensions), "answers": (dimensions, width), "heard": (dimensions, width),
             "answers.weight": (count,), "heard.weight": (count,), "scale": (matching.MATCHES,),
-            "drafts": (matching.MATCHES,), "near": (FAR,), "mix": (2,), "state": (text["words.state.w"].shape[1],),
+            "drafts": (matching.MATCHES,), "near": (FAR,), "mix": (2,),
+            "state": (text["words.state.w"].shape[1],),
         }  # fmt: skip
         super().__init__(shapes, generator)
         start = torch.empty(dimensions, width)
@@ -133,23 +134,27 @@ class _Matcher(NamedWeights):
             w["near"].copy_(-torch.log(torch.arange(1.0, FAR + 1)))
             w["state"].zero_()
 
-    @property
-    def weights_of_words(self) -> dict[str, Tensor]:
-        """The weights of `towhom.crosstalk.matching`."""
-        w = self.by_name
-        vectors = w["vectors"] / (w["vectors"].norm(dim=1, keepdim=True) + 0.1)
-        return {
-            matching.ANSWERS: vectors @ w["answers"],
-            matching.HEARD: vectors @ w["heard"],
-            "match.answers.weight": w["answers.weight"].exp(),
-            "match.heard.weight": w["heard.weight"].exp(),
-            "match.scale": w["scale"],
-        }
+    def of_words(self, ids: NDArray[np.int32]) -> dict[str, Tensor]:
+        """The weights of `towhom.crosstalk.matching` for some words."""
+        w, xp = self.by_name, Torch()
+        vectors = xp.take(w["vectors"], ids)
+        vectors = vectors / (vectors.norm(dim=1, keepdim=True) + 0.1)
+        weights = {"match.scale": w["scale"]}
+        for side, name in (("answers", matching.ANSWERS), ("heard", matching.HEARD)):
+            weights[name] = vectors @ w[side]
+            weights[f"{name}.weight"] = xp.take(w[f"{side}.weight"][:, None], ids)[:, 0].exp()
+        return weights
 
     def forward(self, windows: Sequence[_Window]) -> Tensor:
         """The loss of some windows."""
-        matching_weights = self.weights_of_words
-        return torch.stack([self._loss(window, matching_weights) for window in windows]).mean()
+        telling = np.concatenate([window.telling for window in windows])
+        ids, numbers = np.unique(np.append(telling, 0), return_inverse=True)  # an unknown word stays 0
+        of_words, numbers = self.of_words(ids), numbers[:-1].reshape(telling.shape)
+        ends = np.cumsum([len(window.telling) for window in windows])
+        parts = zip(windows, np.split(numbers, ends[:-1]), strict=True)
+        return torch.stack(
+            [self._loss(window._replace(telling=part), of_words) for window, part in parts]
+        ).mean()
 
     def _loss(self, window: _Window, of_words: dict[str, Tensor]) -> Tensor:
         w, xp = self.by_name, Torch()
@@ -218,4 +223,5 @@ def train_match(
         identity={**asdict(config), "rooms": names, "words": len(vocabulary)}, checkpoint=checkpoint,
         progress=progress,
     )  # fmt: skip
-    return {name: value.detach().numpy() for name, value in matcher.weights_of_words.items()}
+    every_word = np.arange(len(text["words.vectors"]), dtype=np.int32)
+    return {name: value.detach().numpy() for name, value in matcher.of_words(every_word).items()}
