@@ -1,8 +1,8 @@
 """How well two messages fit together word by word.
 
 The vectors of `towhom.crosstalk.words` say what a whole message is about. Here, each of the rarest words of
-one message is compared with those of the other, and the best fit counts, as of `dns` and `resolve`. Every word
-has a vector as part of an answer, one as part of a message to be answered, and a weight for each.
+one message is compared with those of the other, and the best fit counts, as of `dns` and `resolve`. Every
+word has a vector as part of an answer, one as part of a message to be answered, and a weight for each.
 """
 
 from __future__ import annotations

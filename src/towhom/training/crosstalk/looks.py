@@ -90,7 +90,7 @@ class LooksConfig:
     says: int = 24
     hidden: int = 96
     second: int = 48
-    steps: int = 8000
+    steps: int = 6500
     blocks: int = 6
     links: float = 0.38
     tasks: float = 0.27

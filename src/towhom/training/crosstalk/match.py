@@ -50,7 +50,7 @@ class MatchConfig:
     """
 
     width: int = 48
-    steps: int = 8000
+    steps: int = 4000
     windows: int = 4
     learning_rate: float = 0.003
     word_dropout: float = 0.1
