@@ -60,7 +60,7 @@ def telling(w: Weights, tokens: NDArray[np.int32], offsets: Whole) -> NDArray[np
     return found
 
 
-def match(w: Weights, answers: NDArray[np.int32], heard: NDArray[np.int32], xp: Arrays = NUMPY) -> Any:
+def match(w: Weights, answers: NDArray[Any], heard: NDArray[Any], xp: Arrays = NUMPY) -> Any:
     """(B, R, N, `MATCHES`) How well the words of R messages match those of N others, in each of B groups.
 
     Args:

@@ -37,8 +37,8 @@ class Answerable(NamedTuple):
 
     heard: Array
     as_heard: Array
-    telling: NDArray[np.int32]
-    """See `matching.telling`."""
+    telling: NDArray[Any]
+    """Their rarest words; see `matching.telling`."""
 
     def after(self, others: Answerable) -> Answerable:
         """Append these messages to others."""
@@ -115,7 +115,7 @@ class Mind:
         telling = matching.telling(self._w, every, offsets)
         return self.texts(*words.encode(self._w, every, offsets), telling)
 
-    def texts(self, state: Array, answers: Array, heard: Array, telling: NDArray[np.int32]) -> Texts:
+    def texts(self, state: Array, answers: Array, heard: Array, telling: NDArray[Any]) -> Texts:
         """Complete the encoding of messages, given the output of `words.encode` and `matching.telling`."""
         as_answer, as_heard = network.says(self._w, state)
         return Texts(state, answers, as_answer, Answerable(heard, as_heard, telling))
@@ -224,7 +224,7 @@ def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
     return found.transpose(1, 2, 0)
 
 
-def _matches_of(w: Weights, answers: NDArray[np.int32], heard: NDArray[np.int32], places: Whole) -> Array:
+def _matches_of(w: Weights, answers: NDArray[Any], heard: NDArray[Any], places: Whole) -> Array:
     """(R, `REACH`, `MATCHES`) The same word by word, given their `matching.telling` words."""
     found = np.empty((len(answers), places.shape[1], matching.MATCHES), np.float32)
     for rows, near, which in _groups(places, len(answers), len(heard)):

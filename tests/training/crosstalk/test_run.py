@@ -124,8 +124,8 @@ def test_record(trained: Trained) -> None:
 
 def test_progress(trained: Trained) -> None:
     stages = [stage for stage, *_ in trained.steps]
-    assert list(dict.fromkeys(stages)) == ["text", "first look", "second look"]
-    assert stages.count("text") == stages.count("first look") == 5
+    assert list(dict.fromkeys(stages)) == ["text", "match", "first look", "second look"]
+    assert stages.count("text") == stages.count("match") == stages.count("first look") == 5
     assert np.isfinite([loss for *_, loss in trained.steps]).all()
 
 

@@ -107,20 +107,21 @@ class LooksConfig:
 class RoomTexts(NamedTuple):
     """The encoded texts of all messages of a room."""
 
-    state: NDArray[np.float16]
-    answers: NDArray[np.float16]
-    heard: NDArray[np.float16]
-    telling: NDArray[np.int32]
+    state: NDArray[Any]
+    """(N, H) See `towhom.crosstalk.words.Encoded`; in 16 bits on disk."""
+    answers: NDArray[Any]
+    heard: NDArray[Any]
+    telling: NDArray[Any]
     """See `towhom.crosstalk.matching.telling`."""
 
     def part(self, places: slice | NDArray[np.int64]) -> RoomTexts:
         """Some of the messages, ready to compute with."""
-        *encoded, telling = (part[places] for part in self)
-        return RoomTexts(*(np.asarray(part, np.float32) for part in encoded), np.asarray(telling))
+        state, answers, heard = (np.asarray(part[places], np.float32) for part in self[:3])
+        return RoomTexts(state, answers, heard, np.asarray(self.telling[places]))
 
     def repeated(self, count: int) -> RoomTexts:
         """So many messages with the text of the first."""
-        return RoomTexts(*(np.repeat(part[:1], count, axis=0) for part in self.part(slice(1))))
+        return self.part(np.zeros(count, np.int64))
 
 
 def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], folder: Path) -> RoomTexts:
@@ -143,8 +144,8 @@ def unknown_text(weights: Weights) -> RoomTexts:
 
 
 def _encoded(weights: Weights, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> RoomTexts:
-    found = words.encode(weights, tokens, offsets)
-    return RoomTexts(*(part.astype(np.float16) for part in found), matching.telling(weights, tokens, offsets))
+    state, answers, heard = (part.astype(np.float16) for part in words.encode(weights, tokens, offsets))
+    return RoomTexts(state, answers, heard, matching.telling(weights, tokens, offsets))
 
 
 class Lesson:
@@ -238,7 +239,8 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
         messages[:, 1:][..., OF_DRAFT] = examples.of_draft[rows]
         each, which = np.unique(drafts, return_inverse=True)
         said = np.concatenate([said, last - first + which.reshape(drafts.shape)], axis=1)
-        around = RoomTexts(*map(np.concatenate, zip(around, texts.part(each), strict=True)))
+        pairs_of = zip(around, texts.part(each), strict=True)
+        around = RoomTexts(*(np.concatenate(both) for both in pairs_of))
     if unknown_as is not None:
         around = unknown_as.repeated(len(around.state))
     state, answers, heard, telling = around

@@ -60,7 +60,7 @@ class MatchConfig:
 class _Window(NamedTuple):
     """Some messages of a room, in order; indices count from the first."""
 
-    telling: NDArray[np.int32]
+    telling: NDArray[np.integer]
     encoded: words.Encoded
     rows: NDArray[np.int64]
     """(R,) The messages whose answered message is known."""
@@ -134,12 +134,12 @@ class _Matcher(NamedWeights):
             w["near"].copy_(-torch.log(torch.arange(1.0, FAR + 1)))
             w["state"].zero_()
 
-    def of_words(self, ids: NDArray[np.int32]) -> dict[str, Tensor]:
+    def of_words(self, ids: NDArray[np.integer]) -> dict[str, Tensor]:
         """The weights of `towhom.crosstalk.matching` for some words."""
         w, xp = self.by_name, Torch()
+        weights: dict[str, Tensor] = {"match.scale": w["scale"]}
         vectors = xp.take(w["vectors"], ids)
         vectors = vectors / (vectors.norm(dim=1, keepdim=True) + 0.1)
-        weights = {"match.scale": w["scale"]}
         for side, name in (("answers", matching.ANSWERS), ("heard", matching.HEARD)):
             weights[name] = vectors @ w[side]
             weights[f"{name}.weight"] = xp.take(w[f"{side}.weight"][:, None], ids)[:, 0].exp()
@@ -223,5 +223,5 @@ def train_match(
         identity={**asdict(config), "rooms": names, "words": len(vocabulary)}, checkpoint=checkpoint,
         progress=progress,
     )  # fmt: skip
-    every_word = np.arange(len(text["words.vectors"]), dtype=np.int32)
+    every_word = np.arange(len(text["words.vectors"]))
     return {name: value.detach().numpy() for name, value in matcher.of_words(every_word).items()}
