@@ -31,6 +31,8 @@ WINDOW = 128
 _MOST = 48
 """Maximum number of answers that are used from one window."""
 _WARM_UP = 100
+_SHORT = 0.1
+"""Vectors shorter than about this stay shorter than others."""
 _ANSWER, _TOPIC = 0, 2
 """The towers for how well a message answers another, and how well it fits the topic."""
 Weights = dict[str, NDArray[np.float32]]
@@ -50,7 +52,7 @@ class MatchConfig:
     """
 
     width: int = 48
-    steps: int = 4000
+    steps: int = 2500
     windows: int = 4
     learning_rate: float = 0.003
     word_dropout: float = 0.1
@@ -108,23 +110,28 @@ def window_of(
 
 
 class _Matcher(NamedWeights):
-    """The weights to be trained: the vectors of words, and what is made of them."""
+    """The weights to be trained, from which those of `towhom.crosstalk.matching` are made.
+
+    The vectors of words stay fixed: trained by comparisons of single words, those of rare words become noise.
+    """
 
     def __init__(self, text: Weights, width: int, generator: torch.Generator) -> None:
         count, dimensions = text["words.vectors"].shape
         shapes = {
-            "vectors": (count, dimensions), "answers": (dimensions, width), "heard": (dimensions, width),
+            "inner.w": (dimensions, dimensions), "inner.b": (dimensions,),
+            "answers": (2 * dimensions, width), "heard": (2 * dimensions, width),
             "answers.weight": (count,), "heard.weight": (count,), "scale": (matching.MATCHES,),
             "drafts": (matching.MATCHES,), "near": (FAR,), "mix": (2,),
             "state": (text["words.state.w"].shape[1],),
         }  # fmt: skip
         super().__init__(shapes, generator)
-        start = torch.empty(dimensions, width)
-        torch.nn.init.orthogonal_(start, generator=generator)
+        vectors = torch.from_numpy(np.array(text["words.vectors"]))
+        self.vectors = vectors / (vectors.norm(dim=1, keepdim=True) + _SHORT)
+        start = torch.zeros(2 * dimensions, width)
+        torch.nn.init.orthogonal_(start[:dimensions], generator=generator)
         weight = torch.from_numpy(text["words.weight"]).clamp(min=0.02).log()
         with torch.no_grad():
             w = self.by_name
-            w["vectors"].copy_(torch.from_numpy(text["words.vectors"]))
             for side in ("answers", "heard"):
                 w[side].copy_(start)
                 w[f"{side}.weight"].copy_(weight)
@@ -138,8 +145,8 @@ class _Matcher(NamedWeights):
         """The weights of `towhom.crosstalk.matching` for some words."""
         w, xp = self.by_name, Torch()
         weights: dict[str, Tensor] = {"match.scale": w["scale"]}
-        vectors = xp.take(w["vectors"], ids)
-        vectors = vectors / (vectors.norm(dim=1, keepdim=True) + 0.1)
+        vectors = self.vectors[torch.from_numpy(ids)]
+        vectors = torch.cat([vectors, torch.relu(vectors @ w["inner.w"] + w["inner.b"])], dim=1)
         for side, name in (("answers", matching.ANSWERS), ("heard", matching.HEARD)):
             weights[name] = vectors @ w[side]
             weights[f"{name}.weight"] = xp.take(w[f"{side}.weight"][:, None], ids)[:, 0].exp()
