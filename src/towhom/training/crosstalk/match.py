@@ -54,7 +54,7 @@ class MatchConfig:
     width: int = 48
     steps: int = 2500
     windows: int = 4
-    learning_rate: float = 0.003
+    learning_rate: float = 0.001
     word_dropout: float = 0.1
     seed: int = 0
 
