@@ -25,7 +25,6 @@ import torch
 from numpy.typing import NDArray
 
 from towhom.crosstalk.folder import SavedCrosstalk
-from towhom.crosstalk.words import TOWERS
 from towhom.evaluation.significance import bootstrap
 from towhom.live.model import bundled_lexicon, load_live
 from towhom.records import circumstances, read_record, write_record
@@ -78,16 +77,14 @@ class Room:
                 folder = work / "ablations" / f"{source.name}.{kind.value}.{part}"
                 found = collect(heard, kind, part, weights, folder, most=int(most * source.weight))
                 if found is not None:
-                    lessons.append(Lesson(source.name, kind, found, texts, saved.weights, source.weight))
+                    lessons.append(Lesson(source.name, kind, found, texts, source.weight))
 
 
 def measure(
     weights: Mapping[str, NDArray[np.float32]], rooms: Sequence[Room], config: LooksConfig
 ) -> Outcomes:
     """Whether the likeliest cell of each message is right, by kind of data."""
-    looks = Looks(
-        len(weights["first.draft.state"]), config, torch.Generator(), matched=len(weights["fit"]) > TOWERS
-    )
+    looks = Looks(len(weights["first.draft.state"]), config, torch.Generator())
     looks.take(weights)
     found: dict[str, list[tuple[NDArray[np.float64], NDArray[np.int64]]]] = {name: [] for name in _SETS}
     document = 0

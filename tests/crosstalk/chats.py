@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.chat import Kind, Message
-from towhom.crosstalk import matching, network, words
+from towhom.crosstalk import network, words
 from towhom.crosstalk.folder import SavedCrosstalk, Sizes
 from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
@@ -89,15 +89,13 @@ def random_weights(
     says: int = 5,
     hidden: int = 24,
     second: int = 16,
-    match: int = 6,
     scale: float = 0.5,
 ) -> Weights:
     """Of a mind that depends on everything, in no sensible way; the larger the scale, the surer it is."""
     random = np.random.default_rng(seed)
     shapes = {
         **words.shapes(count, **SIZES),
-        **matching.shapes(count, match),
-        **network.shapes(SIZES["state"], says, hidden, second, matched=match > 0),
+        **network.shapes(SIZES["state"], says, hidden, second),
     }
     return {name: (random.normal(size=shape) * scale).astype(np.float32) for name, shape in shapes.items()}
 
@@ -106,5 +104,5 @@ def saved_crosstalk(
     seed: int = 0, *, words: tuple[str, ...] = WORDS, scale: float = 0.5, **training: object
 ) -> SavedCrosstalk:
     """A small model with random weights, as a folder holds them."""
-    sizes = Sizes(**SIZES, says=5, hidden=24, second=16, match=6)
+    sizes = Sizes(**SIZES, says=5, hidden=24, second=16)
     return SavedCrosstalk(sizes, random_weights(seed, count=len(words) + 1, scale=scale), words, training)

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file, save_file
 
 import towhom
-from tests.crosstalk.chats import WORDS, chatter, random_weights, saved_crosstalk
+from tests.crosstalk.chats import WORDS, chatter, saved_crosstalk
 from towhom.crosstalk.folder import (
     SavedCrosstalk,
     Sizes,
@@ -32,7 +32,6 @@ from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS
 from towhom.model_folder import WORDS as WORDS_FILE
 
 VECTORS, SCALES = "words.vectors", "words.vectors.scale"
-EIGHT_BITS = (VECTORS, "match.answers", "match.heard")
 Damage = Callable[[Path], object]
 
 
@@ -98,30 +97,14 @@ def read_crosstalk_of(seed: int) -> SavedCrosstalk:
     return replace(saved, weights=compacted(saved.weights))
 
 
-def test_without_a_comparison_of_words(tmp_path: Path) -> None:
-    """As models before version 1.1 were written."""
-    sizes = replace(saved_crosstalk().sizes, match=0)
-    weights = random_weights(1, match=0)
-    assert weights.keys() == sizes.shapes(len(WORDS)).keys()
-    write_crosstalk(tmp_path / "old", SavedCrosstalk(sizes, weights, WORDS), card="")
-    config = json.loads((tmp_path / "old" / CONFIG).read_text("utf-8"))
-    del config["sizes"]["match"]
-    (tmp_path / "old" / CONFIG).write_text(json.dumps(config), "utf-8")
-    found = read_crosstalk(tmp_path / "old")
-    assert found.sizes == sizes
-    observed = Model(found).session().observe_all(chatter(3, 30))
-    assert len(observed) == 30
-
-
 class TestVectors:
     def test_are_of_eight_bits(self, folder: Path) -> None:
         stored, weights = load_file(folder / WEIGHTS), saved_crosstalk(1).weights
-        for name in EIGHT_BITS:
-            assert stored[name].dtype == np.int8
-            assert stored[name].shape == weights[name].shape
-            assert stored[f"{name}.scale"].shape == (len(weights[name]),)
-            assert np.abs(stored[name]).max(axis=1).tolist() == [127] * len(stored[name])
-        assert all(value.dtype == np.float32 for name, value in stored.items() if name not in EIGHT_BITS)
+        assert stored[VECTORS].dtype == np.int8
+        assert stored[VECTORS].shape == weights[VECTORS].shape
+        assert stored[SCALES].shape == (len(weights[VECTORS]),)
+        assert all(value.dtype == np.float32 for name, value in stored.items() if name != VECTORS)
+        assert np.abs(stored[VECTORS]).max(axis=1).tolist() == [127] * len(stored[VECTORS])
 
     def test_are_nearly_the_same(self) -> None:
         """Each row to half a step of its own scale, however large or small it is."""
@@ -141,10 +124,9 @@ class TestVectors:
     def test_nothing_else_changes(self) -> None:
         weights = saved_crosstalk(3).weights
         for name, value in compacted(weights).items():
-            if name in EIGHT_BITS:
-                assert_allclose(value, weights[name], atol=0.02)
-            else:
+            if name != VECTORS:
                 assert value is weights[name]
+        assert_allclose(compacted(weights)[VECTORS], weights[VECTORS], atol=0.02)
 
 
 class TestSizes:

@@ -14,14 +14,12 @@ from torch import Tensor
 
 from tests.crosstalk.chats import SIZES, Weights, random_weights
 from towhom.crosstalk import network, words
-from towhom.crosstalk.matching import MATCHES
 from towhom.crosstalk.signals import ALONE, PAIRS
 from towhom.crosstalk.structure import ALONE_AFTER, STRUCTURE
 from towhom.crosstalk.words import TOWERS
 from towhom.training.crosstalk.arrays import Torch
 
 ROWS, REACH, COUNT, SAYS = 4, 9, 6, 5
-FITS = TOWERS + MATCHES
 KNOWN = len(random_weights()["words.weight"])
 
 
@@ -104,7 +102,7 @@ class TestLooks:
         assert ours[0].shape == ours[1].shape == (COUNT, SAYS)
 
     def test_cells(self) -> None:
-        w, pairs, fits = random_weights(3), drawn(1, ROWS, REACH, len(PAIRS)), drawn(2, ROWS, REACH, FITS)
+        w, pairs, fits = random_weights(3), drawn(1, ROWS, REACH, len(PAIRS)), drawn(2, ROWS, REACH, TOWERS)
         own = PAIRS.index("same speaker")
         pairs[..., own] = pairs[..., own] > 0
         found = network.cells_of(w, pairs, fits)
@@ -117,7 +115,7 @@ class TestLooks:
 
     def test_first(self) -> None:
         w = random_weights(4)
-        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * FITS)
+        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS)
         messages, answer, heard = drawn(2, ROWS, len(ALONE)), drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
         places = np.random.default_rng(5).integers(0, COUNT, (ROWS, REACH))
         ours = network.first_look(w, cells, messages, answer, heard, places)
@@ -164,7 +162,7 @@ class TestLooks:
 
     def test_second(self) -> None:
         w = random_weights(5)
-        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * FITS + len(STRUCTURE))
+        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS + len(STRUCTURE))
         messages = drawn(2, ROWS, len(ALONE) + len(ALONE_AFTER))
         there = (drawn(3, ROWS, REACH) > 0).astype(np.float32)
         there[0] = 0
@@ -175,7 +173,7 @@ class TestLooks:
 
     def test_second_does_not_see_what_is_not_there(self) -> None:
         w = random_weights(5)
-        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * FITS + len(STRUCTURE))
+        cells = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS + len(STRUCTURE))
         messages = drawn(2, ROWS, len(ALONE) + len(ALONE_AFTER))
         there = np.ones((ROWS, REACH), np.float32)
         there[:, 3] = 0
@@ -191,7 +189,7 @@ class TestLooks:
         """NumPy's twin writes over what it has made itself, and nothing else."""
         w = random_weights(6)
         kept = {name: value.copy() for name, value in w.items()}
-        cells, messages = drawn(1, ROWS, REACH, len(PAIRS) + 2 * FITS), drawn(2, ROWS, len(ALONE))
+        cells, messages = drawn(1, ROWS, REACH, len(PAIRS) + 2 * TOWERS), drawn(2, ROWS, len(ALONE))
         answer, heard = drawn(3, ROWS, SAYS), drawn(4, COUNT, SAYS)
         there, state = np.ones((ROWS, REACH), np.float32), drawn(5, ROWS, SIZES["state"])
         units = drawn(8, ROWS, REACH, 16)

@@ -9,7 +9,6 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 
 from towhom.cli.options import FOLDER
 from towhom.cli.terminal import Terminal
-from towhom.crosstalk.folder import read_crosstalk
 from towhom.errors import ConfigError
 from towhom.extras import require
 from towhom.live.model import bundled_lexicon
@@ -26,13 +25,9 @@ from towhom.persistence import check_replaceable
 @click.option(
     "--encoder", type=FOLDER, help="A published sentence encoder (BERT) whose vectors to start from."
 )
-@click.option(
-    "--words-of", type=FOLDER, help="A model whose words to take, instead of training them: a model folder."
-)
 @click.option("--without", metavar="ROOM", multiple=True, help="Leave out this room; may be repeated.")
 @click.option("--open", "open_only", is_flag=True, help="Use only rooms with an open licence.")
 @click.option("--text-steps", type=click.IntRange(1), help="Training steps for the words.")
-@click.option("--match-steps", type=click.IntRange(1), help="Training steps for comparing words.")
 @click.option("--looks-steps", type=click.IntRange(1), help="Training steps for the looks.")
 @click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
@@ -42,11 +37,9 @@ def train_crosstalk(
     data: Path,
     work: Path,
     encoder: Path | None,
-    words_of: Path | None,
     without: tuple[str, ...],
     open_only: bool,
     text_steps: int | None,
-    match_steps: int | None,
     looks_steps: int | None,
     seed: int,
     force: bool,
@@ -58,8 +51,6 @@ def train_crosstalk(
     check_replaceable(out)
     if out.exists() and not force:
         raise ConfigError(f"{out}: already exists; replace it with --force")
-    if encoder is not None and words_of is not None:
-        raise click.UsageError("--encoder is for training words, --words-of takes those of a model; give one")
     require("torch", extra="train", purpose="training")
     from towhom.training.crosstalk.package import make_model
     from towhom.training.crosstalk.rooms import read_recipe
@@ -70,9 +61,7 @@ def train_crosstalk(
         raise click.UsageError(f"{rooms}: there is no room {', '.join(unknown)} in it")
     if open_only:
         sources = [source for source in sources if source.open]
-    settings = Settings.of(
-        text_steps=text_steps, match_steps=match_steps, looks_steps=looks_steps, without=without, seed=seed
-    )
+    settings = Settings.of(text_steps=text_steps, looks_steps=looks_steps, without=without, seed=seed)
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     columns = (
         TextColumn("{task.description}"), BarColumn(30), TaskProgressColumn(), TimeRemainingColumn(),
@@ -90,7 +79,7 @@ def train_crosstalk(
         try:
             measured = make_model(
                 sources, data, work, out, settings, lexicon=bundled_lexicon(), encoder=encoder,
-                start=None if words_of is None else read_crosstalk(words_of), progress=progress,
+                progress=progress,
             )  # fmt: skip
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; run the same command again to continue") from None

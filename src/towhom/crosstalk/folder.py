@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.crosstalk import matching, network, words
+from towhom.crosstalk import network, words
 from towhom.crosstalk.words import LIMIT
 from towhom.errors import ModelFormatError
 from towhom.hearing.lexicon import Lexicon
@@ -31,10 +31,7 @@ from towhom.model_folder import (
 from towhom.text.vocabulary import ModelVocabulary
 
 FORMAT, VERSION = "towhom-crosstalk", 1
-_VECTORS = ("words.vectors", matching.ANSWERS, matching.HEARD)
-"""The arrays that are stored in 8 bits, with a scale for each row under `_SCALE` of their names."""
-_SCALE = "{}.scale"
-_MATCH = "match"
+_VECTORS, _SCALES = "words.vectors", "words.vectors.scale"
 Array = NDArray[np.float32]
 
 
@@ -49,8 +46,6 @@ class Sizes:
         says: Length of the summary of a message's text that the first look uses.
         hidden: Units of the first hidden layers.
         second: Units of the second hidden layers.
-        match: Length of the vectors of words that are compared one by one; 0 if they are not, as in models
-            before version 1.1.
     """
 
     dimensions: int = 128
@@ -59,14 +54,12 @@ class Sizes:
     says: int = 24
     hidden: int = 96
     second: int = 48
-    match: int = 48
 
     def shapes(self, vocabulary: int) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the weights, for a vocabulary of this size."""
         return {
             **words.shapes(vocabulary + 1, self.dimensions, self.state, self.tower),
-            **matching.shapes(vocabulary + 1, self.match),
-            **network.shapes(self.state, self.says, self.hidden, self.second, matched=self.match > 0),
+            **network.shapes(self.state, self.says, self.hidden, self.second),
         }
 
 
@@ -108,16 +101,14 @@ def lexicon_of(vocabulary: tuple[str, ...]) -> Lexicon:
 def write_crosstalk(folder: str | Path, saved: SavedCrosstalk, *, card: str) -> None:
     """Write a model folder; an older one at the same path is replaced once the new one is complete."""
     arrays: dict[str, NDArray[Any]] = dict(saved.weights)
-    for name in arrays.keys() & {*_VECTORS}:
-        arrays[name], arrays[_SCALE.format(name)] = _quantized(saved.weights[name])
+    arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.weights[_VECTORS])
     config = {"format": FORMAT, "version": VERSION, "sizes": asdict(saved.sizes)}
     write_folder(Path(folder), config, arrays, saved.vocabulary, training=saved.training, card=card)
 
 
 def compacted(weights: dict[str, Array]) -> dict[str, Array]:
-    """The weights as they will be after a round trip through a folder: with 8-bit vectors of words."""
-    vectors = {name: _restored(*_quantized(weights[name])) for name in weights.keys() & {*_VECTORS}}
-    return {**weights, **vectors}
+    """The weights as they will be after a round trip through a folder: with 8-bit word vectors."""
+    return {**weights, _VECTORS: _restored(*_quantized(weights[_VECTORS]))}
 
 
 def read_crosstalk(folder: str | Path) -> SavedCrosstalk:
@@ -131,14 +122,13 @@ def read_crosstalk(folder: str | Path) -> SavedCrosstalk:
     vocabulary = read_words(folder)
     try:
         given = config["sizes"]
-        sizes = Sizes(**{each.name: int({_MATCH: 0, **given}[each.name]) for each in fields(Sizes)})
+        sizes = Sizes(**{each.name: int(given[each.name]) for each in fields(Sizes)})
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFormatError(f"{folder / CONFIG}: the sizes are damaged ({error!r})") from error
     arrays = read_weights(folder)
-    for name in _VECTORS:
-        vectors, scales = arrays.get(name), arrays.pop(_SCALE.format(name), None)
-        if vectors is not None and scales is not None and scales.shape == vectors.shape[:1]:
-            arrays[name] = _restored(vectors, scales)
+    vectors, scales = arrays.get(_VECTORS), arrays.pop(_SCALES, None)
+    if vectors is not None and scales is not None and scales.shape == vectors.shape[:1]:
+        arrays[_VECTORS] = _restored(vectors, scales)
     check_weights(folder, arrays, sizes.shapes(len(vocabulary)))
     return SavedCrosstalk(sizes, arrays, vocabulary, read_training(folder))
 

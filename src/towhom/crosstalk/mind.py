@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.crosstalk import matching, network, words
-from towhom.crosstalk.arrays import Weights
+from towhom.crosstalk import network, words
 from towhom.crosstalk.columns import NOBODY, Array, Columns, Flags, Numbers, Whole, columns_of, joined
 from towhom.crosstalk.signals import Signals, compare, places_before
 from towhom.crosstalk.structure import Second, Sights, look_again, parents
@@ -37,8 +36,6 @@ class Answerable(NamedTuple):
 
     heard: Array
     as_heard: Array
-    telling: NDArray[Any]
-    """Their rarest words; see `matching.telling`."""
 
     def after(self, others: Answerable) -> Answerable:
         """Append these messages to others."""
@@ -89,7 +86,7 @@ class FirstLook(NamedTuple):
 
     seen: Signals
     fits: Array
-    """(R, `REACH`, fits) How well the texts of each pair fit together."""
+    """(R, `REACH`, `TOWERS`) How well the texts of each pair fit together."""
     cells: Array
     """(R, `REACH`, cells) All features of each pair of messages."""
     energies: Array
@@ -100,7 +97,7 @@ class Mind:
     """Computes with a model's weights. It is immutable, so any number of processor threads can share it.
 
     Args:
-        weights: Arrays by the names in `words.shapes`, `matching.shapes` and `network.shapes`.
+        weights: Arrays by the names in `words.shapes` and `network.shapes`.
     """
 
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
@@ -111,14 +108,12 @@ class Mind:
         """Encode the texts of messages."""
         tokens = [message.tokens for message in messages]
         offsets = np.cumsum([0, *map(len, tokens)])
-        every = np.concatenate([np.empty(0, np.int32), *tokens])
-        telling = matching.telling(self._w, every, offsets)
-        return self.texts(*words.encode(self._w, every, offsets), telling)
+        return self.texts(*words.encode(self._w, np.concatenate([np.empty(0, np.int32), *tokens]), offsets))
 
-    def texts(self, state: Array, answers: Array, heard: Array, telling: NDArray[Any]) -> Texts:
-        """Complete the encoding of messages, given the output of `words.encode` and `matching.telling`."""
+    def texts(self, state: Array, answers: Array, heard: Array) -> Texts:
+        """Complete the encoding of messages, given the output of `words.encode`."""
         as_answer, as_heard = network.says(self._w, state)
-        return Texts(state, answers, as_answer, Answerable(heard, as_heard, telling))
+        return Texts(state, answers, as_answer, Answerable(heard, as_heard))
 
     @_quiet
     def first_look(
@@ -149,11 +144,7 @@ class Mind:
         """
         seen = compare(past, new, at, reach=reach, timed=timed, together=together)
         places, _ = places_before(at[:1] if together else at)
-        fits = fits_of(drafts.answers, said.heard, places)
-        if matching.ANSWERS in self._w:
-            matches = _matches_of(self._w, drafts.said.telling, said.telling, places)
-            fits = np.concatenate([fits, matches], axis=2)
-        fits *= seen.there[..., None]
+        fits = fits_of(drafts.answers, said.heard, places) * seen.there[..., None]
         cells = network.cells_of(self._w, seen.pairs, fits)
         found = network.first_look(self._w, cells, seen.messages, drafts.as_answer, said.as_heard, places)
         energies = np.concatenate([np.where(seen.there, found.cells, -np.inf), found.start[:, None]], axis=1)
@@ -217,33 +208,19 @@ def softmax(energies: Array) -> Array:
 
 def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
     """(R, `REACH`, `TOWERS`) How well each message answers earlier ones; `places` may be one row for all."""
-    found = np.empty((answers.shape[1], len(answers), places.shape[1]), np.float32)
-    for rows, near, which in _groups(places, len(answers), len(heard)):
-        products = np.matmul(answers[rows].transpose(1, 0, 2), heard[near].transpose(1, 2, 0))  # (K, R, N)
-        found[:, rows] = np.take_along_axis(products, which[None], axis=2)
-    return found.transpose(1, 2, 0)
-
-
-def _matches_of(w: Weights, answers: NDArray[Any], heard: NDArray[Any], places: Whole) -> Array:
-    """(R, `REACH`, `MATCHES`) The same word by word, given their `matching.telling` words."""
-    found = np.empty((len(answers), places.shape[1], matching.MATCHES), np.float32)
-    for rows, near, which in _groups(places, len(answers), len(heard)):
-        matches = matching.match(w, answers[None, rows], heard[None, near])[0]
-        found[rows] = np.take_along_axis(matches, which[..., None], axis=1)
-    return found
-
-
-def _groups(places: Whole, rows: int, size: int) -> Iterator[tuple[slice, slice, Whole]]:
-    """Rows that look at nearly the same messages; the messages they look at, and where each looks there."""
-    if len(places) < rows:
-        places = np.broadcast_to(places, (rows, places.shape[1]))
+    if len(places) < len(answers):
+        places = np.broadcast_to(places, (len(answers), places.shape[1]))
+    found = np.empty((answers.shape[1], *places.shape), np.float32)
     latest = places[:, 0]
-    # Rooms are far apart.
+    # Rows that look at the same messages are taken together; rooms are far apart.
     ends = [*(np.flatnonzero(np.abs(np.diff(latest)) > REACH) + 1).tolist(), len(places)]
     for start, end in pairwise([0, *ends]):
-        first = int(places[start:end].min(initial=size))
-        near = slice(first, int(latest[start:end].max(initial=0)) + 1)
-        yield slice(start, end), near, places[start:end] - first
+        first = int(places[start:end].min(initial=len(heard)))
+        near = heard[first : int(latest[start:end].max(initial=0)) + 1]
+        products = np.matmul(answers[start:end].transpose(1, 0, 2), near.transpose(1, 2, 0))  # (K, R, N)
+        which = (places[start:end] - first)[None]
+        found[:, start:end] = np.take_along_axis(products, which, axis=2)
+    return found.transpose(1, 2, 0)
 
 
 class Known(NamedTuple):

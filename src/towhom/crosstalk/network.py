@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from towhom.crosstalk.arrays import NUMPY, Arrays, Weights
-from towhom.crosstalk.matching import MATCHES
 from towhom.crosstalk.signals import ALONE, PAIRS
 from towhom.crosstalk.structure import ALONE_AFTER, STRUCTURE
 from towhom.crosstalk.words import TOWERS
@@ -20,25 +19,14 @@ _SUMMED = 0.1
 """Factor for sums over the messages of a room, to bring them to the order of 1."""
 
 
-def shapes(
-    state: int, says: int, hidden: int, second: int, *, matched: bool = True
-) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the weights; the numbers are those of `folder.Sizes`.
-
-    Args:
-        state: Length of the vector that encodes a message's text.
-        says: Length of the summary of a message's text.
-        hidden: Units of the first hidden layers.
-        second: Units of the second hidden layers.
-        matched: Whether the words of two messages are compared one by one (`towhom.crosstalk.matching`).
-    """
-    fits = TOWERS + MATCHES * matched
-    cells, alone = len(PAIRS) + 2 * fits, len(ALONE)
+def shapes(state: int, says: int, hidden: int, second: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights; the arguments are those of `folder.Sizes`."""
+    cells, alone = len(PAIRS) + 2 * TOWERS, len(ALONE)
     after, alone_after = cells + len(STRUCTURE), alone + len(ALONE_AFTER)
     return {
         "says.w": (state, 2 * says),
         "says.b": (2 * says,),
-        "fit": (fits,),
+        "fit": (TOWERS,),
         "first.cell.w": (cells, hidden),
         "first.message.w": (alone, hidden),
         "first.answer.w": (says, hidden),
@@ -80,7 +68,7 @@ def cells_of(w: Weights, pairs: Any, fits: Any, xp: Arrays = NUMPY) -> Any:
     Args:
         w: The weights.
         pairs: (R, D, `PAIRS`) The signals.
-        fits: (R, D, `TOWERS` + `MATCHES`) How well their texts fit together, 0 where there is no message.
+        fits: (R, D, `TOWERS`) How well their texts fit together, 0 where there is no message.
         xp: The library of these arrays.
     """
     fits = fits * w["fit"]

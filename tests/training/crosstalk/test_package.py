@@ -66,7 +66,7 @@ def test_it_loads_and_answers(made: Made) -> None:
     model = towhom.load(made.out)
     found = model.session().observe_all(chatter(8, 60))
     assert len(found) == 60
-    assert model.saved.sizes == Sizes(6, 8, 4, says=4, hidden=8, second=6, match=4)
+    assert model.saved.sizes == Sizes(6, 8, 4, says=4, hidden=8, second=6)
     assert len(model.saved.vocabulary) == 20
 
 

@@ -22,14 +22,12 @@ from towhom.crosstalk.words import LIMIT
 from towhom.hearing.ear import Ear
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.looks import LooksConfig
-from towhom.training.crosstalk.match import MatchConfig
 from towhom.training.crosstalk.rooms import Source
 from towhom.training.crosstalk.run import Settings, load_weights, train
 from towhom.training.crosstalk.text import TextConfig
 
 SETTINGS = Settings(
     TextConfig(words=20, dimensions=6, state=8, tower=4, steps=5, windows=2),
-    MatchConfig(width=4, steps=5, windows=2),
     LooksConfig(says=4, hidden=8, second=6, steps=5, blocks=2),
     without=("left-out",),
 )
@@ -119,13 +117,13 @@ def test_record(trained: Trained) -> None:
     assert json.loads(json.dumps(record))["words"] == 20
     assert record["rooms"] == [asdict(source) for source in SOURCES[:3]]
     assert record["settings"]["looks"]["hidden"] == 8
-    assert set(record["seconds"]) == {"text", "match", "first look", "second look"}
+    assert set(record["seconds"]) == {"text", "first look", "second look"}
 
 
 def test_progress(trained: Trained) -> None:
     stages = [stage for stage, *_ in trained.steps]
-    assert list(dict.fromkeys(stages)) == ["text", "match", "first look", "second look"]
-    assert stages.count("text") == stages.count("match") == stages.count("first look") == 5
+    assert list(dict.fromkeys(stages)) == ["text", "first look", "second look"]
+    assert stages.count("text") == stages.count("first look") == 5
     assert np.isfinite([loss for *_, loss in trained.steps]).all()
 
 

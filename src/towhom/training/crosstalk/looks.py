@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from towhom.crosstalk import matching, network, words
+from towhom.crosstalk import network, words
 from towhom.crosstalk.mind import fits_of
 from towhom.crosstalk.signals import (
     HABITS,
@@ -107,45 +107,30 @@ class LooksConfig:
 class RoomTexts(NamedTuple):
     """The encoded texts of all messages of a room."""
 
-    state: NDArray[Any]
-    """(N, H) See `towhom.crosstalk.words.Encoded`; in 16 bits on disk."""
-    answers: NDArray[Any]
-    heard: NDArray[Any]
-    telling: NDArray[Any]
-    """See `towhom.crosstalk.matching.telling`."""
-
-    def part(self, places: slice | NDArray[np.int64]) -> RoomTexts:
-        """Some of the messages, ready to compute with."""
-        state, answers, heard = (np.asarray(part[places], np.float32) for part in self[:3])
-        return RoomTexts(state, answers, heard, np.asarray(self.telling[places]))
-
-    def repeated(self, count: int) -> RoomTexts:
-        """So many messages with the text of the first."""
-        return self.part(np.zeros(count, np.int64))
+    state: NDArray[np.float16]
+    answers: NDArray[np.float16]
+    heard: NDArray[np.float16]
 
 
 def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], folder: Path) -> RoomTexts:
     """Encode the texts of a room and write them to a folder, unless that was done before."""
     if not folder.exists():
         tokens, starts = tokens_of(room, vocabulary), room.said_at
-        found: list[tuple[NDArray[Any], ...]] = []
+        found: list[words.Encoded] = []
         for first in range(0, len(starts) - 1, 4096):
             last = min(first + 4096, len(starts) - 1)
             offsets = starts[first : last + 1]
-            found.append(_encoded(weights, tokens[offsets[0] : offsets[-1]], offsets - offsets[0]))
-        parts = zip(RoomTexts._fields, zip(*found, strict=True), strict=True)
+            here = words.encode(weights, tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
+            found.append(words.Encoded(*(part.astype(np.float16) for part in here)))
+        parts = zip(words.Encoded._fields, zip(*found, strict=True), strict=True)
         write_arrays(folder, {name: np.concatenate(each) for name, each in parts})
     return RoomTexts(*(getattr(ArrayFolder(folder), name) for name in RoomTexts._fields))
 
 
 def unknown_text(weights: Weights) -> RoomTexts:
     """The encoded text of a message without any known word."""
-    return _encoded(weights, np.zeros(1, np.int32), np.array([0, 1]))
-
-
-def _encoded(weights: Weights, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> RoomTexts:
-    state, answers, heard = (part.astype(np.float16) for part in words.encode(weights, tokens, offsets))
-    return RoomTexts(state, answers, heard, matching.telling(weights, tokens, offsets))
+    found = words.encode(weights, np.zeros(1, np.int32), np.array([0, 1]))
+    return RoomTexts(*(part.astype(np.float16) for part in found))
 
 
 class Lesson:
@@ -156,20 +141,13 @@ class Lesson:
         kind: The kind of examples.
         examples: The signals and labels.
         texts: The encoded texts of the room.
-        words: The weights with which they were encoded.
         weight: How often the room is drawn, relative to others of its size.
     """
 
     def __init__(
-        self,
-        room: str,
-        kind: Kind,
-        examples: Examples,
-        texts: RoomTexts,
-        words: Weights,
-        weight: float = 1.0,
+        self, room: str, kind: Kind, examples: Examples, texts: RoomTexts, weight: float = 1.0
     ) -> None:
-        self.room, self.kind, self.words, self.weight = room, kind, words, weight
+        self.room, self.kind, self.weight = room, kind, weight
         self.examples, self.texts = examples, texts
         at, start = np.asarray(examples.at), np.asarray(examples.start)
         self.blocks: list[slice] = []
@@ -196,7 +174,7 @@ class Block(NamedTuple):
     state: Tensor
     """(N, H) The encoded texts of the messages around the block, and of the drafts."""
     fits: Tensor
-    """(R x C, D, fits)"""
+    """(R x C, D, `TOWERS`)"""
     there: Tensor
     """(R x C, D)"""
     said: NDArray[np.int64]
@@ -221,7 +199,7 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
     examples, texts = lesson.examples, lesson.texts
     at = np.asarray(examples.at[rows])
     first, last = max(int(at[0]) - REACH, int(examples.start[rows.start])), int(at[-1]) + 1
-    around = texts.part(slice(first, last))
+    around = [np.asarray(part[first:last], np.float32) for part in texts]
     seen = examples.pairs[rows]
     seen_at = (seen[..., _DISTANCE] > 0) | (seen[..., _LAST] > 0)
     reach = min(reach, max(int(seen_at.any(axis=0).sum()), 1))
@@ -239,18 +217,18 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
         messages[:, 1:][..., OF_DRAFT] = examples.of_draft[rows]
         each, which = np.unique(drafts, return_inverse=True)
         said = np.concatenate([said, last - first + which.reshape(drafts.shape)], axis=1)
-        pairs_of = zip(around, texts.part(each), strict=True)
-        around = RoomTexts(*(np.concatenate(both) for both in pairs_of))
+        around = [
+            np.concatenate([part, np.asarray(whole[each], np.float32)])
+            for part, whole in zip(around, texts, strict=True)
+        ]
     if unknown_as is not None:
-        around = unknown_as.repeated(len(around.state))
-    state, answers, heard, telling = around
+        around = [
+            np.repeat(np.asarray(whole, np.float32), len(part), axis=0)
+            for part, whole in zip(around, unknown_as, strict=True)
+        ]
+    state, answers, heard = around
     flat = said.ravel()
-    before = np.maximum(at[:, None] - first - STEPS[:reach], 0)
-    places = np.repeat(before, said.shape[1], axis=0)
-    fits = fits_of(answers[flat], heard, places)
-    if matching.ANSWERS in lesson.words:
-        matches = matching.match(lesson.words, telling[said], telling[before])
-        fits = np.concatenate([fits, matches.reshape(*fits.shape[:2], matching.MATCHES)], axis=2)
+    places = np.repeat(np.maximum(at[:, None] - first - STEPS[:reach], 0), said.shape[1], axis=0)
     there = there.reshape(len(flat), reach)
     cells = np.r_[0:reach, REACH]
     right, unknown = (examples.bits(name, rows)[:, cells] for name in ("right", "unknown"))
@@ -259,7 +237,7 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
         tensor(pairs.reshape(-1, *pairs.shape[2:])),
         tensor(messages.reshape(-1, messages.shape[2])),
         tensor(state),
-        tensor(fits * there[..., None]),
+        tensor(fits_of(answers[flat], heard, places) * there[..., None]),
         tensor(there),
         flat,
         places,
@@ -286,11 +264,8 @@ def blinded(block: Block, groups: Collection[str]) -> Block:
 class Looks(NamedWeights):
     """The weights of both looks for training, and the first look's forward pass."""
 
-    def __init__(
-        self, state: int, config: LooksConfig, generator: torch.Generator, *, matched: bool = True
-    ) -> None:
-        shapes = network.shapes(state, config.says, config.hidden, config.second, matched=matched)
-        super().__init__(shapes, generator)
+    def __init__(self, state: int, config: LooksConfig, generator: torch.Generator) -> None:
+        super().__init__(network.shapes(state, config.says, config.hidden, config.second), generator)
         with torch.no_grad():
             self.weights["fit"].fill_(0.25)
             self.weights["first_draft_state"].zero_()
@@ -328,11 +303,8 @@ def train_first(
     if not lessons:
         raise TrainingError("the rooms teach nothing: nobody names, quotes or is linked with anybody")
     torch.manual_seed(config.seed)
-    given = lessons[0].words
-    looks = Looks(
-        len(given["words.state.b"]), config, torch.Generator().manual_seed(config.seed),
-        matched=matching.ANSWERS in given,
-    )  # fmt: skip
+    state = lessons[0].texts.state.shape[1]
+    looks = Looks(state, config, torch.Generator().manual_seed(config.seed))
     optimizer = torch.optim.AdamW(
         looks.parameters(), config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3, fused=True
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from towhom.crosstalk.folder import SavedCrosstalk, Sizes, compacted, write_crosstalk
-from towhom.crosstalk.words import TOWERS
 from towhom.evaluation.addressees import describe_addressees, follow_logs, follow_model
 from towhom.evaluation.reply_links import read_linked_logs
 from towhom.evaluation.threads import describe_threads
@@ -50,7 +49,6 @@ def make_model(
     *,
     lexicon: Lexicon,
     encoder: Path | None = None,
-    start: SavedCrosstalk | None = None,
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
     """Train a model and write it; returns its scores on data with annotated links.
@@ -63,26 +61,18 @@ def make_model(
         settings: The training settings.
         lexicon: Tells names from words when the rooms are analysed.
         encoder: A published sentence encoder, for the initial word vectors.
-        start: A model whose vocabulary and weights of the text stage are taken.
         progress: Called with the stage, the step, the number of steps, and the loss.
     """
     told = [
         asdict(settings),
         [asdict(source) for source in sources],
         None if encoder is None else encoder.name,
-        None if start is None else start.fingerprint,
     ]
     run = work / sha256(json.dumps(told).encode()).hexdigest()[:12]
-    record = train(
-        sources, data, run, settings, lexicon=lexicon, encoder=encoder, start=start, progress=progress
-    )
+    record = train(sources, data, run, settings, lexicon=lexicon, encoder=encoder, progress=progress)
     words, weights = _without_names(*load_weights(run), _names(sources, work))
-    looks = settings.looks
-    state, towers = weights["words.answers.w"].shape
-    dimensions = weights["words.vectors"].shape[1]
-    sizes = Sizes(
-        dimensions, state, towers // TOWERS, looks.says, looks.hidden, looks.second, settings.match.width
-    )
+    text, looks = settings.text, settings.looks
+    sizes = Sizes(text.dimensions, text.state, text.tower, looks.says, looks.hidden, looks.second)
     saved = SavedCrosstalk(sizes, compacted(weights), tuple(words))
     model = Model(saved)
     measured = {
@@ -93,20 +83,12 @@ def make_model(
         **record,
         "words": len(words),
         "encoder": None if encoder is None else encoder.name,
-        "words_from": None if start is None else _earlier(start.training),
         "dev": measured,
     }
     write_crosstalk(
         out, SavedCrosstalk(sizes, saved.weights, saved.vocabulary, training), card=_card(training)
     )
     return measured
-
-
-def _earlier(training: Mapping[str, Any]) -> dict[str, Any]:
-    """How the words of the model that this one starts from were trained."""
-    return {
-        name: training.get(name) for name in ("command", "commit", "date", "encoder", "seconds", "words_from")
-    }
 
 
 def _names(sources: Sequence[Source], work: Path) -> frozenset[str]:
@@ -118,7 +100,7 @@ def _without_names(words: list[str], weights: Weights, names: frozenset[str]) ->
     """Remove the words that are somebody's name from a model."""
     stay = no_names(words, names)
     rows = np.append(True, stay)  # the first row is that of unknown words
-    kept = {name: weights[name][rows] for name in weights if len(weights[name]) == len(rows)}
+    kept = {name: weights[name][rows] for name in ("words.vectors", "words.weight")}
     return [word for word, keep in zip(words, stay.tolist(), strict=True) if keep], {**weights, **kept}
 
 

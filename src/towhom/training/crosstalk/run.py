@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
-from towhom.crosstalk.folder import SavedCrosstalk, lexicon_of
+from towhom.crosstalk.folder import lexicon_of
 from towhom.crosstalk.mind import Mind
 from towhom.files import atomic_file
 from towhom.hearing.lexicon import Lexicon
@@ -30,13 +30,12 @@ from towhom.training.crosstalk.looks import (
     train_first,
     unknown_text,
 )
-from towhom.training.crosstalk.match import MatchConfig, train_match
 from towhom.training.crosstalk.rooms import HeardRoom, Source, hear_room
 from towhom.training.crosstalk.second import collect_second, train_second
 from towhom.training.crosstalk.text import TextConfig, train_text
 from towhom.training.crosstalk.vocabulary import choose_words
 
-_TEXT, _MATCH, _FIRST, _LOOKS = (f"{stage}.safetensors" for stage in ("text", "match", "first", "looks"))
+_TEXT, _FIRST, _LOOKS = "text.safetensors", "first.safetensors", "looks.safetensors"
 _SECONDS = "seconds.json"
 _MOST = {Kind.LINKS: 1 << 40, Kind.NAMES: 60_000, Kind.DRAFTS: 25_000, Kind.TOPICS: 60_000,
          Kind.MEANT: 60_000}  # fmt: skip
@@ -51,13 +50,11 @@ class Settings:
 
     Args:
         text: Settings of the text stage.
-        match: Settings of the stage that compares words one by one.
         looks: Settings of the two looks.
         without: Names of rooms that are left out, so that the model can be evaluated on them.
     """
 
     text: TextConfig = field(default_factory=TextConfig)
-    match: MatchConfig = field(default_factory=MatchConfig)
     looks: LooksConfig = field(default_factory=LooksConfig)
     without: tuple[str, ...] = ()
 
@@ -66,16 +63,14 @@ class Settings:
         cls,
         *,
         text_steps: int | None = None,
-        match_steps: int | None = None,
         looks_steps: int | None = None,
         without: tuple[str, ...] = (),
         seed: int = 0,
     ) -> Settings:
         """The default settings, except those given."""
-        text, match, looks = TextConfig(seed=seed), MatchConfig(seed=seed), LooksConfig(seed=seed)
+        text, looks = TextConfig(seed=seed), LooksConfig(seed=seed)
         return cls(
             text if text_steps is None else replace(text, steps=text_steps),
-            match if match_steps is None else replace(match, steps=match_steps),
             looks if looks_steps is None else replace(looks, steps=looks_steps),
             without,
         )
@@ -92,7 +87,6 @@ def train(
     *,
     lexicon: Lexicon,
     encoder: Path | None = None,
-    start: SavedCrosstalk | None = None,
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
     """Train Crosstalk on rooms and return the record; the weights are written to `work`.
@@ -105,17 +99,15 @@ def train(
         settings: The training settings.
         lexicon: Tells names from words when the rooms are analysed.
         encoder: A published sentence encoder, for the initial word vectors.
-        start: A model whose vocabulary and weights of the text stage are taken; that stage is left out.
         progress: Called with the stage, the step, the number of steps, and the loss.
     """
     work.mkdir(parents=True, exist_ok=True)
     heard = [hear_room(source, data, work.parent / "heard" / source.name, lexicon) for source in sources]
     rooms = [room for room in heard if room.name not in settings.without]
-    words = _words(rooms, work, settings, start)
+    words = _words(rooms, work, settings)
     run = _Run(rooms, words, work, settings, progress)
     stages: dict[str, tuple[str, Callable[[], Weights]]] = {
-        "text": (_TEXT, lambda: run.text(encoder) if start is None else _text_of(start)),
-        "match": (_MATCH, run.match),
+        "text": (_TEXT, lambda: run.text(encoder)),
         "first look": (_FIRST, run.first),
         "second look": (_LOOKS, run.second),
     }
@@ -149,21 +141,14 @@ def _add_seconds(work: Path, stage: str, seconds: float) -> None:
 def load_weights(work: Path) -> tuple[list[str], Weights]:
     """The final words and weights of a run."""
     words: list[str] = read_stored(work / "words.json")
-    return words, {**load_file(work / _TEXT), **load_file(work / _MATCH), **load_file(work / _LOOKS)}
+    return words, {**load_file(work / _TEXT), **load_file(work / _LOOKS)}
 
 
-def _text_of(saved: SavedCrosstalk) -> Weights:
-    return {name: array for name, array in saved.weights.items() if name.startswith("words.")}
-
-
-def _words(
-    rooms: Sequence[HeardRoom], work: Path, settings: Settings, start: SavedCrosstalk | None
-) -> list[str]:
+def _words(rooms: Sequence[HeardRoom], work: Path, settings: Settings) -> list[str]:
     path = work / "words.json"
     if not path.exists():
-        chosen = choose_words(rooms, settings.text.words) if start is None else start.vocabulary
         with atomic_file(path, "w") as file:
-            json.dump(chosen, file, ensure_ascii=False)
+            json.dump(choose_words(rooms, settings.text.words), file, ensure_ascii=False)
     found: list[str] = read_stored(path)
     return found
 
@@ -186,17 +171,9 @@ class _Run:
             progress=lambda step, loss: self.progress("text", step, config.steps, loss),
         )  # fmt: skip
 
-    def match(self) -> Weights:
-        config = self.settings.match
-        return train_match(
-            self.rooms, self.words, load_file(self.work / _TEXT), config,
-            checkpoint=self.work / "match.checkpoint",
-            progress=lambda step, loss: self.progress("match", step, config.steps, loss),
-        )  # fmt: skip
-
     def first(self) -> Weights:
         config = self.settings.looks
-        text, lessons = self._text, list[Lesson]()
+        text, lessons = load_file(self.work / _TEXT), []
         for room in self.rooms:
             texts = self._texts(text, room)
             for kind in Kind:
@@ -204,7 +181,7 @@ class _Run:
                 most = int(_MOST[kind] * room.source.weight)
                 found = collect(room, kind, "train", self._weights, folder, most=most, seed=config.seed)
                 if found is not None:
-                    lessons.append(Lesson(room.name, kind, found, texts, text, room.source.weight))
+                    lessons.append(Lesson(room.name, kind, found, texts, room.source.weight))
         return train_first(
             lessons, unknown_text(text), config, checkpoint=self.work / "first.checkpoint",
             progress=lambda step, loss: self.progress("first look", step, config.steps, loss),
@@ -212,7 +189,7 @@ class _Run:
 
     def second(self) -> Weights:
         config = self.settings.looks
-        text, first = self._text, load_file(self.work / _FIRST)
+        text, first = (load_file(self.work / name) for name in (_TEXT, _FIRST))
         mind, lessons = Mind({**text, **first}), []
         for room in self.rooms:
             texts = self._texts(text, room)
@@ -231,11 +208,6 @@ class _Run:
 
     def _texts(self, text: Weights, room: HeardRoom) -> RoomTexts:
         return read_texts(text, room, self.words, self.work / "texts" / room.name)
-
-    @cached_property
-    def _text(self) -> Weights:
-        """The weights that encode and compare texts; they stay as they are."""
-        return {**load_file(self.work / _TEXT), **load_file(self.work / _MATCH)}
 
     @cached_property
     def _weights(self) -> NDArray[np.float32]:

@@ -14,7 +14,6 @@ from towhom.crosstalk import network
 from towhom.crosstalk.columns import NOBODY, Columns
 from towhom.crosstalk.mind import Mind, Texts, seen_again
 from towhom.crosstalk.structure import Sights, parents
-from towhom.crosstalk.words import TOWERS
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
 from towhom.training.crosstalk.descent import loss_of, rate
@@ -65,9 +64,9 @@ def collect_second(
         rows = rows_of(room, kind, first, last, hidden=part == "train", random=random)
         if rows is None:
             continue
-        said = texts.part(slice(first, last))
+        said = [np.asarray(each[first:last], np.float32) for each in texts]
         if random.random() < foreign:
-            said = unknown.repeated(last - first)
+            said = [np.repeat(np.asarray(each, np.float32), last - first, axis=0) for each in unknown]
         found += _seen(mind, room.columns(first, last, weights), mind.texts(*said), rows)
     if not found:
         return None
@@ -124,10 +123,7 @@ def train_second(
         progress: Called after each step, with its loss.
     """
     torch.manual_seed(config.seed)
-    looks = Looks(
-        len(first["first.draft.state"]), config, torch.Generator().manual_seed(config.seed),
-        matched=len(first["fit"]) > TOWERS,
-    )  # fmt: skip
+    looks = Looks(len(first["first.draft.state"]), config, torch.Generator().manual_seed(config.seed))
     looks.take({name: array for name, array in first.items() if not name.startswith("second.")})
     own = [value for name, value in looks.by_name.items() if name.startswith("second.")]
     optimizer = torch.optim.AdamW(own, config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3)
