@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 
 from towhom.cli.options import FOLDER
 from towhom.cli.terminal import Terminal
+from towhom.crosstalk.folder import read_crosstalk
 from towhom.errors import ConfigError
 from towhom.extras import require
 from towhom.live.model import bundled_lexicon
@@ -25,6 +26,9 @@ from towhom.persistence import check_replaceable
 @click.option(
     "--encoder", type=FOLDER, help="A published sentence encoder (BERT) whose vectors to start from."
 )
+@click.option(
+    "--words-of", type=FOLDER, help="A model whose words to take, instead of training them: a model folder."
+)
 @click.option("--without", metavar="ROOM", multiple=True, help="Leave out this room; may be repeated.")
 @click.option("--open", "open_only", is_flag=True, help="Use only rooms with an open licence.")
 @click.option("--text-steps", type=click.IntRange(1), help="Training steps for the words.")
@@ -37,6 +41,7 @@ def train_crosstalk(
     data: Path,
     work: Path,
     encoder: Path | None,
+    words_of: Path | None,
     without: tuple[str, ...],
     open_only: bool,
     text_steps: int | None,
@@ -51,6 +56,8 @@ def train_crosstalk(
     check_replaceable(out)
     if out.exists() and not force:
         raise ConfigError(f"{out}: already exists; replace it with --force")
+    if encoder is not None and words_of is not None:
+        raise click.UsageError("--encoder is for training words, --words-of takes those of a model; give one")
     require("torch", extra="train", purpose="training")
     from towhom.training.crosstalk.package import make_model
     from towhom.training.crosstalk.rooms import read_recipe
@@ -79,7 +86,7 @@ def train_crosstalk(
         try:
             measured = make_model(
                 sources, data, work, out, settings, lexicon=bundled_lexicon(), encoder=encoder,
-                progress=progress,
+                words_of=None if words_of is None else read_crosstalk(words_of), progress=progress,
             )  # fmt: skip
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; run the same command again to continue") from None

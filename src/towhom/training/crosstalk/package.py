@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from towhom.crosstalk.folder import SavedCrosstalk, Sizes, compacted, write_crosstalk
+from towhom.crosstalk.words import TOWERS
 from towhom.evaluation.addressees import describe_addressees, follow_logs, follow_model
 from towhom.evaluation.reply_links import read_linked_logs
 from towhom.evaluation.threads import describe_threads
@@ -49,6 +50,7 @@ def make_model(
     *,
     lexicon: Lexicon,
     encoder: Path | None = None,
+    words_of: SavedCrosstalk | None = None,
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
     """Train a model and write it; returns its scores on data with annotated links.
@@ -61,18 +63,23 @@ def make_model(
         settings: The training settings.
         lexicon: Tells names from words when the rooms are analysed.
         encoder: A published sentence encoder, for the initial word vectors.
+        words_of: A model whose words are taken, instead of training them.
         progress: Called with the stage, the step, the number of steps, and the loss.
     """
     told = [
         asdict(settings),
         [asdict(source) for source in sources],
         None if encoder is None else encoder.name,
+        None if words_of is None else words_of.fingerprint,
     ]
     run = work / sha256(json.dumps(told).encode()).hexdigest()[:12]
-    record = train(sources, data, run, settings, lexicon=lexicon, encoder=encoder, progress=progress)
+    record = train(
+        sources, data, run, settings, lexicon=lexicon, encoder=encoder, words_of=words_of, progress=progress
+    )
     words, weights = _without_names(*load_weights(run), _names(sources, work))
-    text, looks = settings.text, settings.looks
-    sizes = Sizes(text.dimensions, text.state, text.tower, looks.says, looks.hidden, looks.second)
+    looks, (state, towers) = settings.looks, weights["words.answers.w"].shape
+    dimensions = weights["words.vectors"].shape[1]
+    sizes = Sizes(dimensions, state, towers // TOWERS, looks.says, looks.hidden, looks.second)
     saved = SavedCrosstalk(sizes, compacted(weights), tuple(words))
     model = Model(saved)
     measured = {
@@ -83,12 +90,19 @@ def make_model(
         **record,
         "words": len(words),
         "encoder": None if encoder is None else encoder.name,
+        "words_of": None if words_of is None else _words_record(words_of.training),
         "dev": measured,
     }
     write_crosstalk(
         out, SavedCrosstalk(sizes, saved.weights, saved.vocabulary, training), card=_card(training)
     )
     return measured
+
+
+def _words_record(training: Mapping[str, Any]) -> dict[str, Any]:
+    """How the words of another model were trained."""
+    told = ("command", "commit", "date", "encoder", "rooms", "seconds", "words_of")
+    return {name: training[name] for name in told if name in training}
 
 
 def _names(sources: Sequence[Source], work: Path) -> frozenset[str]:

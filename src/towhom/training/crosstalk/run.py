@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 
-from towhom.crosstalk.folder import lexicon_of
+from towhom.crosstalk.folder import SavedCrosstalk, lexicon_of
 from towhom.crosstalk.mind import Mind
 from towhom.files import atomic_file
 from towhom.hearing.lexicon import Lexicon
@@ -87,6 +87,7 @@ def train(
     *,
     lexicon: Lexicon,
     encoder: Path | None = None,
+    words_of: SavedCrosstalk | None = None,
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
     """Train Crosstalk on rooms and return the record; the weights are written to `work`.
@@ -99,15 +100,16 @@ def train(
         settings: The training settings.
         lexicon: Tells names from words when the rooms are analysed.
         encoder: A published sentence encoder, for the initial word vectors.
+        words_of: A model whose vocabulary and weights of the text stage are taken; that stage is left out.
         progress: Called with the stage, the step, the number of steps, and the loss.
     """
     work.mkdir(parents=True, exist_ok=True)
     heard = [hear_room(source, data, work.parent / "heard" / source.name, lexicon) for source in sources]
     rooms = [room for room in heard if room.name not in settings.without]
-    words = _words(rooms, work, settings)
+    words = _words(rooms, work, settings, words_of)
     run = _Run(rooms, words, work, settings, progress)
     stages: dict[str, tuple[str, Callable[[], Weights]]] = {
-        "text": (_TEXT, lambda: run.text(encoder)),
+        "text": (_TEXT, lambda: run.text(encoder) if words_of is None else _text_of(words_of)),
         "first look": (_FIRST, run.first),
         "second look": (_LOOKS, run.second),
     }
@@ -144,11 +146,18 @@ def load_weights(work: Path) -> tuple[list[str], Weights]:
     return words, {**load_file(work / _TEXT), **load_file(work / _LOOKS)}
 
 
-def _words(rooms: Sequence[HeardRoom], work: Path, settings: Settings) -> list[str]:
+def _text_of(saved: SavedCrosstalk) -> Weights:
+    return {name: array for name, array in saved.weights.items() if name.startswith("words.")}
+
+
+def _words(
+    rooms: Sequence[HeardRoom], work: Path, settings: Settings, words_of: SavedCrosstalk | None
+) -> list[str]:
     path = work / "words.json"
     if not path.exists():
+        chosen = choose_words(rooms, settings.text.words) if words_of is None else words_of.vocabulary
         with atomic_file(path, "w") as file:
-            json.dump(choose_words(rooms, settings.text.words), file, ensure_ascii=False)
+            json.dump(chosen, file, ensure_ascii=False)
     found: list[str] = read_stored(path)
     return found
 
