@@ -23,7 +23,8 @@ from towhom.training.crosstalk.rooms import HeardRoom
 
 _CHUNK = 256
 _BATCH = 128
-_LEAST = 1e-6
+_LEAST = 1e-30
+"""Avoids a division by zero."""
 
 
 def collect_second(
