@@ -24,7 +24,7 @@ from towhom.errors import TowhomError
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk import descent
 from towhom.training.crosstalk.arrays import Torch
-from towhom.training.crosstalk.descent import imitation, loss_of
+from towhom.training.crosstalk.descent import loss_of
 from towhom.training.crosstalk.examples import Kind, collect
 from towhom.training.crosstalk.looks import (
     GROUPS,
@@ -119,42 +119,6 @@ class TestLoss:
         found.sum().backward()  # type: ignore[no-untyped-call]
         assert energies.grad is not None
         assert not energies.grad.any()
-
-
-class TestImitation:
-    ENERGIES = TestLoss.ENERGIES
-    OTHERS = (torch.tensor([[[2.0, 1.0, 1.0], [4.0, 4.0, 4.0]]]).log(), torch.zeros(1, 2, 3))
-
-    def loss(self, unknown: list[bool], *, texts: int = 1, drafts: float = 0.6) -> float:
-        energies, *others = (each[:, :texts] for each in (self.ENERGIES, *self.OTHERS))
-        found = imitation(energies, others, torch.tensor([unknown]), drafts)
-        assert found.shape == (1,)
-        return float(found[0])
-
-    def test_the_mean_of_all_teachers(self) -> None:
-        expected = -((1 / 2 + 1 / 3) * log(1 / 6) + (1 / 4 + 1 / 3) * (log(2 / 6) + log(3 / 6))) / 2
-        assert self.loss([False] * 3) == pytest.approx(expected)
-
-    def test_unknown(self) -> None:
-        expected = -((2 / 3 + 1 / 2) * log(1 / 4) + (1 / 3 + 1 / 2) * log(3 / 4)) / 2
-        assert self.loss([False, True, False]) == pytest.approx(expected)
-
-    def test_drafts(self) -> None:
-        theirs = np.array([[2, 1, 1, 4, 4, 4], [16 / 6] * 6]) / 16
-        expected = -(theirs.mean(axis=0) * np.log(np.arange(1, 7) / 21)).sum()
-        assert self.loss([False] * 3, texts=2, drafts=1.0) == pytest.approx(expected)
-        apart = self.loss([False] * 3)
-        assert self.loss([False] * 3, texts=2) == pytest.approx(0.4 * apart + 0.6 * expected)
-
-    def test_nothing_is_known(self) -> None:
-        assert self.loss([True] * 3) == 0
-
-    def test_least_if_it_says_the_same(self) -> None:
-        unknown = torch.zeros(1, 3).bool()
-        same, other = (
-            float(imitation(each, [self.ENERGIES], unknown)[0]) for each in (self.ENERGIES, self.OTHERS[0])
-        )
-        assert same < other
 
 
 class TestTexts:
@@ -352,24 +316,6 @@ class TestFirst:
         train_first(lessons[:1], unknown_text(text), config, progress=lambda step, loss: losses.append(loss))
         assert np.mean(losses[-10:]) < 0.3 * np.mean(losses[:10])
 
-    def test_learns_from_a_teacher(self, lessons: list[Lesson], text: Weights) -> None:
-        """With nothing but its teacher to learn from, it ends up closer to the teacher."""
-        config = replace(TINY, steps=120, dropout=0.0, learning_rate=0.03)
-        teacher = train_first(lessons[:1], unknown_text(text), config)
-        losses: list[float] = []
-        other = replace(config, seed=1, trust=1.0, says=6, hidden=12)
-        train_first(
-            lessons[:1], unknown_text(text), other, teachers=[teacher],
-            progress=lambda step, loss: losses.append(loss),
-        )  # fmt: skip
-        assert np.mean(losses[-10:]) < 0.3 * np.mean(losses[:10])
-
-    def test_without_trust_a_teacher_changes_nothing(self, lessons: list[Lesson], text: Weights) -> None:
-        alone = train_first(lessons, unknown_text(text), TINY)
-        taught = train_first(lessons, unknown_text(text), replace(TINY, trust=0.0), teachers=[alone])
-        for name, value in alone.items():
-            assert_allclose(taught[name], value, atol=1e-5, err_msg=name)
-
     def test_goes_on(
         self, lessons: list[Lesson], text: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -435,32 +381,6 @@ class TestSecond:
                 is None
             )
             assert not folder.exists()
-
-    def test_teachers(
-        self, first: Weights, text: Weights, room: HeardRoom, texts: RoomTexts, tmp_path: Path
-    ) -> None:
-        """Their probabilities of the same cells are written, and learned from."""
-        mind = Mind({**text, **first})
-        teacher = Mind({**random_weights(4, says=4, hidden=10, second=6), **text})
-        found = collect_second(
-            mind, room, texts, Kind.LINKS, "train", PIECES, tmp_path / "taught", unknown=texts,
-            teachers=[teacher],
-        )  # fmt: skip
-        assert found is not None
-        taught = np.asarray(found.taught, np.float32)
-        assert taught.shape == found.there.shape
-        assert not taught[~np.asarray(found.there)].any()
-        assert_allclose(taught.sum(axis=1), 1, atol=1e-2)
-        count = COUNT - 2
-        likely = Room(teacher).hear(heard(said())).likely[2:, REACH]
-        # The teacher may also look at messages that the student does not look at.
-        assert (taught[:count, -1] >= likely - 0.02).mean() > 0.95
-        losses: list[float] = []
-        train_second(
-            first, [(Kind.LINKS, found)], replace(TINY, dropout=0.0, trust=1.0), taught=True, epochs=100,
-            progress=lambda step, loss: losses.append(loss),
-        )  # fmt: skip
-        assert np.mean(losses[-10:]) < np.mean(losses[:10])
 
     def test_the_first_stays(
         self, first: Weights, text: Weights, room: HeardRoom, texts: RoomTexts, tmp_path: Path

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import towhom
 from tests.crosstalk.chats import LEXICON, chatter
 from tests.training.crosstalk.test_run import SETTINGS, SOURCES, write_data
 from towhom.crosstalk.folder import Sizes, compacted, read_crosstalk
-from towhom.errors import ConfigError
 from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.training.crosstalk.package import make_model
 from towhom.training.crosstalk.run import load_weights
@@ -118,35 +117,6 @@ def test_again(made: Made, sources: list[Any], tmp_path: Path) -> None:
 
     make_model(sources, made.data, made.work, tmp_path / "again", SETTINGS, lexicon=LEXICON, progress=nothing)
     assert read_crosstalk(tmp_path / "again").fingerprint == read_crosstalk(made.out).fingerprint
-
-
-def test_with_the_words_and_the_opinion_of_another(made: Made, sources: list[Any], tmp_path: Path) -> None:
-    """Words are taken as they are; the model says of itself whom it has learned from."""
-    other, out = read_crosstalk(made.out), tmp_path / "taught"
-    settings = replace(SETTINGS, looks=replace(SETTINGS.looks, seed=4, hidden=10))
-    stages: list[str] = []
-    make_model(
-        sources, made.data, made.work, out, settings, lexicon=LEXICON, words_of=other, teachers=[other],
-        progress=lambda stage, *rest: stages.append(stage),
-    )  # fmt: skip
-    assert set(stages) == {"first look", "second look"}
-    found = read_crosstalk(out)
-    assert found.vocabulary == other.vocabulary
-    assert_allclose(found.weights["words.vectors"], other.weights["words.vectors"], atol=1e-5)
-    assert found.sizes.hidden == 10
-    assert found.training["words_of"]["date"] == other.training["date"]
-    assert [each["dev"] for each in found.training["teachers"]] == [other.training["dev"]]
-
-
-def test_a_teacher_with_other_words(made: Made, sources: list[Any], tmp_path: Path) -> None:
-    other = read_crosstalk(made.out)
-    changed = {**other.weights, "words.weight": other.weights["words.weight"] + 1}
-    with pytest.raises(ConfigError, match="words of the model that --words-of names"):
-        make_model(
-            sources, made.data, made.work, tmp_path / "x", SETTINGS, lexicon=LEXICON, words_of=other,
-            teachers=[replace(other, weights=changed)],
-        )  # fmt: skip
-    assert not (tmp_path / "x").exists()
 
 
 def test_with_other_settings(made: Made, sources: list[Any], tmp_path: Path) -> None:

@@ -23,8 +23,7 @@ from towhom.training.crosstalk.rooms import HeardRoom
 
 _CHUNK = 256
 _BATCH = 128
-_LEAST = 1e-30
-"""Avoids a division by zero."""
+_LEAST = 1e-6
 
 
 def collect_second(
