@@ -29,10 +29,6 @@ from towhom.persistence import check_replaceable
 @click.option(
     "--words-of", type=FOLDER, help="A model whose words to take, instead of training them: a model folder."
 )
-@click.option(
-    "--teacher", "teachers", type=FOLDER, multiple=True,
-    help="A model to learn from as well, with the same words; may be repeated.",
-)  # fmt: skip
 @click.option("--without", metavar="ROOM", multiple=True, help="Leave out this room; may be repeated.")
 @click.option("--open", "open_only", is_flag=True, help="Use only rooms with an open licence.")
 @click.option("--text-steps", type=click.IntRange(1), help="Training steps for the words.")
@@ -46,7 +42,6 @@ def train_crosstalk(
     work: Path,
     encoder: Path | None,
     words_of: Path | None,
-    teachers: tuple[Path, ...],
     without: tuple[str, ...],
     open_only: bool,
     text_steps: int | None,
@@ -91,8 +86,7 @@ def train_crosstalk(
         try:
             measured = make_model(
                 sources, data, work, out, settings, lexicon=bundled_lexicon(), encoder=encoder,
-                words_of=None if words_of is None else read_crosstalk(words_of),
-                teachers=[read_crosstalk(teacher) for teacher in teachers], progress=progress,
+                words_of=None if words_of is None else read_crosstalk(words_of), progress=progress,
             )  # fmt: skip
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; run the same command again to continue") from None

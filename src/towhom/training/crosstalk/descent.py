@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from towhom.training.checkpoint import Progress, load_checkpoint, save_checkpoin
 
 KEEP_EVERY = 500
 """Number of steps between checkpoints."""
-IMPOSSIBLE = -1e9
+_NOT = -1e9
 """The energy of impossible cells."""
 _STEEPEST = 2.0
 """Maximum norm of the gradient; larger ones are scaled down."""
@@ -29,34 +29,12 @@ def loss_of(energies: Tensor, right: Tensor, unknown: Tensor, drafts: float = 0.
         unknown: (R, D) The cells to ignore.
         drafts: Share of the loss that also asks which text was sent; the rest asks for the link alone.
     """
-    energies = energies.masked_fill(unknown[:, None], IMPOSSIBLE)
-    good = energies[:, 0].masked_fill(~right, IMPOSSIBLE).logsumexp(dim=1)
+    energies = energies.masked_fill(unknown[:, None], _NOT)
+    good = energies[:, 0].masked_fill(~right, _NOT).logsumexp(dim=1)
     loss = energies[:, 0].logsumexp(dim=1) - good
     if energies.shape[1] > 1:
         loss = (1 - drafts) * loss + drafts * (energies.flatten(1).logsumexp(dim=1) - good)
     return loss * right.any(dim=1)
-
-
-def imitation(energies: Tensor, taught: Sequence[Tensor], unknown: Tensor, drafts: float = 0.0) -> Tensor:
-    """(R,) How far the probabilities of some messages are from the mean of those of the teachers.
-
-    Args:
-        energies: See `loss_of`.
-        taught: The same energies as each teacher computes them.
-        unknown: See `loss_of`.
-        drafts: See `loss_of`.
-    """
-    energies, *theirs = (each.masked_fill(unknown[:, None], IMPOSSIBLE) for each in (energies, *taught))
-    loss = cross(energies[:, 0], torch.stack([each[:, 0].softmax(dim=1) for each in theirs]).mean(dim=0))
-    if energies.shape[1] > 1:
-        together = torch.stack([each.flatten(1).softmax(dim=1) for each in theirs]).mean(dim=0)
-        loss = (1 - drafts) * loss + drafts * cross(energies.flatten(1), together)
-    return loss * ~unknown.all(dim=1)
-
-
-def cross(energies: Tensor, likely: Tensor) -> Tensor:
-    """(R,) The cross-entropy of energies, given the probabilities that they should have."""
-    return -(likely * energies.log_softmax(dim=1)).sum(dim=1)
 
 
 def rate(step: int, steps: int, warm_up: int) -> float:

@@ -36,7 +36,7 @@ from towhom.crosstalk.signals import (
 from towhom.errors import TrainingError
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
-from towhom.training.crosstalk.descent import descend, imitation, loss_of
+from towhom.training.crosstalk.descent import descend, loss_of
 from towhom.training.crosstalk.examples import OF_DRAFT, OTHERS, Examples, Kind
 from towhom.training.crosstalk.folders import ArrayFolder, write_arrays
 from towhom.training.crosstalk.rooms import HeardRoom
@@ -83,7 +83,6 @@ class LooksConfig:
         foreign: Share of the blocks in which all words count as unknown, as in other languages.
         learning_rate: The maximum learning rate.
         dropout: Share of the units that are dropped.
-        trust: Share of the loss that asks for what the teachers say, if there are any.
         blind: Groups of signals (`GROUPS`) that are hidden, to measure what each contributes.
         seed: Seed of everything random.
     """
@@ -101,7 +100,6 @@ class LooksConfig:
     foreign: float = 0.25
     learning_rate: float = 0.002
     dropout: float = 0.1
-    trust: float = 0.7
     blind: tuple[str, ...] = ()
     seed: int = 0
 
@@ -290,7 +288,6 @@ def train_first(
     unknown: RoomTexts,
     config: LooksConfig,
     *,
-    teachers: Sequence[Weights] = (),
     checkpoint: Path | None = None,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Weights:
@@ -300,7 +297,6 @@ def train_first(
         lessons: The lessons to train on; human links have their own share, see `shares_of`.
         unknown: The encoded text of a message without any known word.
         config: The settings.
-        teachers: The weights of models to learn from as well; they have the same words.
         checkpoint: A file to continue from, written from time to time.
         progress: Called after each step, with its loss.
     """
@@ -313,17 +309,6 @@ def train_first(
         looks.parameters(), config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3, fused=True
     )
     xp, shares = Torch(config.dropout), _shares(lessons, config)
-    others = [_looks_of(each) for each in teachers]
-
-    def loss_of_block(block: Block) -> Tensor:
-        energies = looks.first(block, xp)
-        loss = loss_of(energies, block.right, block.unknown, config.drafts)
-        if not others:
-            return loss
-        with torch.no_grad():
-            taught = [other.first(block, Torch()) for other in others]
-        far = imitation(energies, taught, block.unknown, config.drafts)
-        return (1 - config.trust) * loss + config.trust * far
 
     def loss_at(random: np.random.Generator) -> Tensor:
         reach = _NEAR if random.random() < config.near else REACH
@@ -333,25 +318,15 @@ def train_first(
             rows = lesson.blocks[random.integers(len(lesson.blocks))]
             foreign = random.random() < config.foreign
             block = blinded(block_of(lesson, rows, reach, unknown if foreign else None), config.blind)
-            losses.append(loss_of_block(block))
+            losses.append(loss_of(looks.first(block, xp), block.right, block.unknown, config.drafts))
         return torch.cat(losses).mean()
 
     learned_from = [f"{lesson.room}, {lesson.kind.value}" for lesson in lessons]
     descend(
         looks, optimizer, loss_at, steps=config.steps, warm_up=WARM_UP, seed=config.seed,
-        identity={**asdict(config), "lessons": learned_from, "teachers": len(others)},
-        checkpoint=checkpoint, progress=progress,
+        identity={**asdict(config), "lessons": learned_from}, checkpoint=checkpoint, progress=progress,
     )  # fmt: skip
     return looks.arrays()
-
-
-def _looks_of(weights: Weights) -> Looks:
-    """A trained model's looks."""
-    state, says = weights["says.w"].shape
-    hidden, second = weights["first.second.w"].shape
-    looks = Looks(state, LooksConfig(says=says // 2, hidden=hidden, second=second), torch.Generator())
-    looks.take({name: weights[name] for name in looks.by_name})
-    return looks
 
 
 def _shares(lessons: Sequence[Lesson], config: LooksConfig) -> NDArray[np.float64]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from towhom.crosstalk.folder import SavedCrosstalk, Sizes, compacted, write_crosstalk
 from towhom.crosstalk.words import TOWERS
-from towhom.errors import ConfigError
 from towhom.evaluation.addressees import describe_addressees, follow_logs, follow_model
 from towhom.evaluation.reply_links import read_linked_logs
 from towhom.evaluation.threads import describe_threads
@@ -52,7 +51,6 @@ def make_model(
     lexicon: Lexicon,
     encoder: Path | None = None,
     words_of: SavedCrosstalk | None = None,
-    teachers: Sequence[SavedCrosstalk] = (),
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
     """Train a model and write it; returns its scores on data with annotated links.
@@ -66,24 +64,18 @@ def make_model(
         lexicon: Tells names from words when the rooms are analysed.
         encoder: A published sentence encoder, for the initial word vectors.
         words_of: A model whose words are taken, instead of training them.
-        teachers: Models to learn from as well; they must have these words.
         progress: Called with the stage, the step, the number of steps, and the loss.
     """
-    for teacher in teachers:
-        if words_of is None or not _same_words(teacher, words_of):
-            raise ConfigError("a teacher must have the words of the model that --words-of names")
     told = [
         asdict(settings),
         [asdict(source) for source in sources],
         None if encoder is None else encoder.name,
         None if words_of is None else words_of.fingerprint,
-        [teacher.fingerprint for teacher in teachers],
     ]
     run = work / sha256(json.dumps(told).encode()).hexdigest()[:12]
     record = train(
-        sources, data, run, settings, lexicon=lexicon, encoder=encoder, words_of=words_of, teachers=teachers,
-        progress=progress,
-    )  # fmt: skip
+        sources, data, run, settings, lexicon=lexicon, encoder=encoder, words_of=words_of, progress=progress
+    )
     words, weights = _without_names(*load_weights(run), _names(sources, work))
     looks, (state, towers) = settings.looks, weights["words.answers.w"].shape
     dimensions = weights["words.vectors"].shape[1]
@@ -98,8 +90,7 @@ def make_model(
         **record,
         "words": len(words),
         "encoder": None if encoder is None else encoder.name,
-        "words_of": None if words_of is None else _earlier(words_of.training),
-        "teachers": [_earlier(teacher.training) for teacher in teachers],
+        "words_of": None if words_of is None else _words_record(words_of.training),
         "dev": measured,
     }
     write_crosstalk(
@@ -108,20 +99,9 @@ def make_model(
     return measured
 
 
-def _same_words(model: SavedCrosstalk, other: SavedCrosstalk) -> bool:
-    """Whether two models encode texts alike, up to rounding."""
-    ours, theirs = (
-        {name: array for name, array in each.weights.items() if name.startswith("words.")}
-        for each in (model, other)
-    )
-    return model.vocabulary == other.vocabulary and all(
-        np.allclose(array, theirs[name], atol=1e-4) for name, array in ours.items()
-    )
-
-
-def _earlier(training: Mapping[str, Any]) -> dict[str, Any]:
-    """How another model was trained from which this one learned."""
-    told = ("command", "commit", "date", "encoder", "seconds", "words_of", "dev")
+def _words_record(training: Mapping[str, Any]) -> dict[str, Any]:
+    """How the words of another model were trained."""
+    told = ("command", "commit", "date", "encoder", "rooms", "seconds", "words_of")
     return {name: training[name] for name in told if name in training}
 
 

@@ -88,7 +88,6 @@ def train(
     lexicon: Lexicon,
     encoder: Path | None = None,
     words_of: SavedCrosstalk | None = None,
-    teachers: Sequence[SavedCrosstalk] = (),
     progress: Progress = lambda stage, step, steps, loss: None,
 ) -> dict[str, Any]:
     """Train Crosstalk on rooms and return the record; the weights are written to `work`.
@@ -102,14 +101,13 @@ def train(
         lexicon: Tells names from words when the rooms are analysed.
         encoder: A published sentence encoder, for the initial word vectors.
         words_of: A model whose vocabulary and weights of the text stage are taken; that stage is left out.
-        teachers: Models with the same words, from whose probabilities both looks learn as well.
         progress: Called with the stage, the step, the number of steps, and the loss.
     """
     work.mkdir(parents=True, exist_ok=True)
     heard = [hear_room(source, data, work.parent / "heard" / source.name, lexicon) for source in sources]
     rooms = [room for room in heard if room.name not in settings.without]
     words = _words(rooms, work, settings, words_of)
-    run = _Run(rooms, words, work, settings, progress, [each.weights for each in teachers])
+    run = _Run(rooms, words, work, settings, progress)
     stages: dict[str, tuple[str, Callable[[], Weights]]] = {
         "text": (_TEXT, lambda: run.text(encoder) if words_of is None else _text_of(words_of)),
         "first look": (_FIRST, run.first),
@@ -173,7 +171,6 @@ class _Run:
     work: Path
     settings: Settings
     progress: Progress
-    teachers: Sequence[Weights]
 
     def text(self, encoder: Path | None) -> Weights:
         config = replace(self.settings.text, words=len(self.words))
@@ -195,8 +192,7 @@ class _Run:
                 if found is not None:
                     lessons.append(Lesson(room.name, kind, found, texts, room.source.weight))
         return train_first(
-            lessons, unknown_text(text), config, teachers=self.teachers,
-            checkpoint=self.work / "first.checkpoint",
+            lessons, unknown_text(text), config, checkpoint=self.work / "first.checkpoint",
             progress=lambda step, loss: self.progress("first look", step, config.steps, loss),
         )  # fmt: skip
 
@@ -204,7 +200,6 @@ class _Run:
         config = self.settings.looks
         text, first = (load_file(self.work / name) for name in (_TEXT, _FIRST))
         mind, lessons = Mind({**text, **first}), []
-        teachers = [Mind(each) for each in self.teachers]
         for room in self.rooms:
             texts = self._texts(text, room)
             for kind in (Kind.LINKS, Kind.NAMES, Kind.TOPICS, Kind.MEANT):
@@ -212,14 +207,13 @@ class _Run:
                 share = 1.0 if kind is Kind.LINKS else min(1.0, _SECOND * 3 / len(room.speaker))
                 taught = collect_second(
                     mind, room, texts, kind, "train", self._weights, folder, unknown=unknown_text(text),
-                    teachers=teachers, share=share, foreign=config.foreign, seed=config.seed,
+                    share=share, foreign=config.foreign, seed=config.seed,
                 )  # fmt: skip
                 if taught is not None and np.asarray(taught.right).any():
                     lessons.append((kind, taught))
         return train_second(
-            first, lessons, config, taught=bool(teachers),
-            progress=lambda step, loss: self.progress("second look", step, 0, loss),
-        )  # fmt: skip
+            first, lessons, config, progress=lambda step, loss: self.progress("second look", step, 0, loss)
+        )
 
     def _texts(self, text: Weights, room: HeardRoom) -> RoomTexts:
         return read_texts(text, room, self.words, self.work / "texts" / room.name)

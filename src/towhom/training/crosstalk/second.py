@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 
 from towhom.crosstalk import network
 from towhom.crosstalk.columns import NOBODY, Columns
-from towhom.crosstalk.mind import Mind, Texts, seen_again, softmax
+from towhom.crosstalk.mind import Mind, Texts, seen_again
 from towhom.crosstalk.structure import Sights, parents
 from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
-from towhom.training.crosstalk.descent import IMPOSSIBLE, cross, loss_of, rate
+from towhom.training.crosstalk.descent import loss_of, rate
 from towhom.training.crosstalk.examples import Examples, Kind, Rows, bounds_of, rows_of, written
 from towhom.training.crosstalk.looks import WARM_UP, Looks, LooksConfig, RoomTexts, Weights, shares_of
 from towhom.training.crosstalk.rooms import HeardRoom
 
 _CHUNK = 256
 _BATCH = 128
-_LEAST = 1e-6
 
 
 def collect_second(
@@ -36,7 +35,6 @@ def collect_second(
     folder: Path,
     *,
     unknown: RoomTexts,
-    teachers: Sequence[Mind] = (),
     share: float = 1.0,
     foreign: float = 0.0,
     seed: int = 0,
@@ -52,7 +50,6 @@ def collect_second(
         weights: The weights of pieces.
         folder: The folder to write.
         unknown: The encoded text of a message without any known word.
-        teachers: Models with the same words, whose probabilities are written as well.
         share: Share of the segments that are used.
         foreign: Share of these in which all words count as unknown.
         seed: Seed of the random choices.
@@ -70,10 +67,7 @@ def collect_second(
         said = [np.asarray(each[first:last], np.float32) for each in texts]
         if random.random() < foreign:
             said = [np.repeat(np.asarray(each, np.float32), last - first, axis=0) for each in unknown]
-        past = room.columns(first, last, weights)
-        likely = [_likely(teacher, past, teacher.texts(*said), rows) for teacher in teachers]
-        taught = np.stack(likely).mean(axis=0) if likely else None
-        found += _seen(mind, past, mind.texts(*said), rows, taught)
+        found += _seen(mind, room.columns(first, last, weights), mind.texts(*said), rows)
     if not found:
         return None
     return written(folder, found)
@@ -93,20 +87,7 @@ def first_sights(mind: Mind, past: Columns, texts: Texts) -> Sights:
     return Sights(parent, thread, answered)
 
 
-def _likely(mind: Mind, past: Columns, texts: Texts, rows: Rows) -> NDArray[np.float32]:
-    """(R, `REACH` + 1) The probabilities of some rows, after the second look."""
-    sights, found = first_sights(mind, past, texts), []
-    for start in range(0, len(rows.at), _CHUNK):
-        some = rows.some(slice(start, start + _CHUNK))
-        new = past.at(some.at)._replace(named=some.named, mentions=some.mentions)
-        first = mind.first_look(past, new, some.at, texts.said, texts.at(some.at))
-        found.append(softmax(mind.second_look(past, new, some.at, sights, first)))
-    return np.concatenate(found)
-
-
-def _seen(
-    mind: Mind, past: Columns, texts: Texts, rows: Rows, taught: NDArray[np.float32] | None
-) -> Iterator[dict[str, NDArray[Any]]]:
+def _seen(mind: Mind, past: Columns, texts: Texts, rows: Rows) -> Iterator[dict[str, NDArray[Any]]]:
     sights = first_sights(mind, past, texts)
     for start in range(0, len(rows.at), _CHUNK):
         some = rows.some(slice(start, start + _CHUNK))
@@ -116,18 +97,12 @@ def _seen(
         row = np.arange(len(some.at))[:, None]
         columns = np.concatenate([found.likeliest, np.full((len(row), 1), REACH)], axis=1)
         there = np.concatenate([found.there, np.ones((len(row), 1), bool)], axis=1)
-        there &= ~some.unknown[row, columns]
-        part = {
+        yield {
             "cells": cells.astype(np.float16),
             "messages": messages.astype(np.float16),
-            "there": there,
-            "right": some.right[row, columns] & there,
+            "there": there & ~some.unknown[row, columns],
+            "right": some.right[row, columns] & there & ~some.unknown[row, columns],
         }
-        if taught is not None:
-            likely = taught[start : start + _CHUNK][row, columns] * there
-            total = likely.sum(axis=1, keepdims=True)
-            part["taught"] = (likely / np.maximum(total, _LEAST)).astype(np.float16)
-        yield part
 
 
 def train_second(
@@ -135,7 +110,6 @@ def train_second(
     lessons: Sequence[tuple[Kind, Examples]],
     config: LooksConfig,
     *,
-    taught: bool = False,
     epochs: float = 4.0,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Weights:
@@ -145,7 +119,6 @@ def train_second(
         first: The weights of the first look, which stay fixed.
         lessons: Examples from `collect_second`.
         config: The settings.
-        taught: Whether the examples have probabilities of teachers.
         epochs: How many times the human links are gone through.
         progress: Called after each step, with its loss.
     """
@@ -178,12 +151,7 @@ def train_second(
         )
         found, start = network.second_look(w, cells, messages, there[:, :-1].float(), xp)
         energies = torch.cat([found, start[:, None]], dim=1)
-        loss = loss_of(energies[:, None], right, ~there)
-        if taught:
-            likely = torch.from_numpy(np.asarray(examples.taught[batch], np.float32))
-            far = cross(energies.masked_fill(~there, IMPOSSIBLE), likely)
-            loss = (1 - config.trust) * loss + config.trust * far
-        loss = loss.mean()
+        loss = loss_of(energies[:, None], right, ~there).mean()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
