@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import towhom
 from tests.crosstalk.chats import LEXICON, chatter
@@ -117,6 +117,25 @@ def test_again(made: Made, sources: list[Any], tmp_path: Path) -> None:
 
     make_model(sources, made.data, made.work, tmp_path / "again", SETTINGS, lexicon=LEXICON, progress=nothing)
     assert read_crosstalk(tmp_path / "again").fingerprint == read_crosstalk(made.out).fingerprint
+
+
+def test_with_the_words_of_another(made: Made, sources: list[Any], tmp_path: Path) -> None:
+    """Words are taken as they are, and the model says where they come from."""
+    other, out = read_crosstalk(made.out), tmp_path / "looks"
+    settings = replace(SETTINGS, looks=replace(SETTINGS.looks, seed=4, hidden=10))
+    stages: list[str] = []
+    make_model(
+        sources, made.data, made.work, out, settings, lexicon=LEXICON, words_of=other,
+        progress=lambda stage, *rest: stages.append(stage),
+    )  # fmt: skip
+    assert set(stages) == {"first look", "second look"}
+    found = read_crosstalk(out)
+    assert found.vocabulary == other.vocabulary
+    for name, value in other.weights.items():
+        if name.startswith("words."):
+            assert_allclose(found.weights[name], value, atol=1e-5, err_msg=name)
+    assert found.sizes.hidden == 10
+    assert found.training["words_of"]["date"] == other.training["date"]
 
 
 def test_with_other_settings(made: Made, sources: list[Any], tmp_path: Path) -> None:
