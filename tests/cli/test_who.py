@@ -244,7 +244,8 @@ class TestForSomebody:
     def test_somebody_who_has_not_spoken(self, run: Run, put: Put) -> None:
         log = put(*self.LINES[:3])
         assert told(run, log, "--for", "hb") == [("cyd", "hb", "where is the milk?")]
-        assert told(run, log, "--for", "helper", "--alias", "helperbot") == []
+        nothing = run("who", log, "--for", "helper", "--alias", "helperbot", "--json", code=1)
+        assert nothing.stdout == ""
         found = told(run, log, "--for", "helper", "--alias", "helperbot", "--alias", "hb")
         assert found == [("cyd", "helper", "where is the milk?")]
 
@@ -262,11 +263,12 @@ class TestForSomebody:
         assert len(shown[0]) == 6  # all that others say
 
     def test_nothing_for_them(self, run: Run, chat: Path) -> None:
-        result = run("who", chat, "--for", "zoe")
+        result = run("who", chat, "--for", "zoe", code=1)
         assert result.stdout == ""
 
     def test_csv_has_a_head_all_the_same(self, run: Run, chat: Path) -> None:
-        assert run("who", chat, "--for", "zoe", "--csv").stdout == ",".join(FIELDS) + "\n"
+        found = run("who", chat, "--for", "zoe", "--csv", code=1)
+        assert found.stdout == ",".join(FIELDS) + "\n"
 
 
 class Talk(NamedTuple):
@@ -424,4 +426,11 @@ class TestNothingIsLost:
         assert shown in run("who", put("ada> bad \ud800"), *options).stdout
 
     def test_a_name_that_nobody_has(self, run: Run, chat: Path) -> None:
-        assert "nobody called zoe has spoken in it" in run("who", chat, "--for", "zoe").stderr
+        error = run("who", chat, "--for", "zoe", code=1).stderr
+        assert f"Error: {chat}: nobody called zoe has spoken in it, and no message is for them" in error
+
+    def test_a_name_that_nobody_has_yet(self) -> None:
+        """In a chat that goes on, they may still come."""
+        done = run_apart("who", "-", "--for", "zoe", stdin=CHAT)
+        assert done.returncode == 0
+        assert "nobody called zoe has spoken in it" in done.stderr

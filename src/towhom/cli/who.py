@@ -89,7 +89,7 @@ def who(
     loaded = load(model)
     report = Report(strict=strict)
     speakers: set[str] = set()
-    written = 0
+    written, for_them = 0, 0
     as_record = partial(who_record, likely=table.kind == "json")
     with table.shows(WHO_FIELDS, _text_writer, as_record) as write:
         for answered in _answers(log, loaded, format, report, keep, name, aliases):
@@ -97,6 +97,7 @@ def who(
             if shown.keeps(answered.located, answered.name):
                 written += 1
                 if name is None or _is_for(answered, name, aliases, threshold):
+                    for_them += 1
                     write(answered)
         if not speakers:  # said here, so that an existing file is left alone
             raise LogError("no message was found in it", file=log)
@@ -105,7 +106,10 @@ def who(
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
     show_report(report, console)
     if name is not None and speakers.isdisjoint((name, *aliases)):
-        console.print(f"nobody called {name} has spoken in it", markup=False)
+        told = f"nobody called {name} has spoken in it"
+        if log != "-" and not for_them:
+            raise LogError(f"{told}, and no message is for them", file=log)
+        console.print(told, markup=False)
 
 
 def _answers(
