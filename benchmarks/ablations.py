@@ -39,7 +39,6 @@ from towhom.training.crosstalk.looks import (
     block_of,
     read_texts,
     train_first,
-    unknown_text,
 )
 from towhom.training.crosstalk.rooms import Source, hear_room, read_recipe
 
@@ -84,7 +83,7 @@ def measure(
     weights: Mapping[str, NDArray[np.float32]], rooms: Sequence[Room], config: LooksConfig
 ) -> Outcomes:
     """Whether the likeliest cell of each message is right, by kind of data."""
-    looks = Looks(len(weights["first.draft.state"]), config, torch.Generator())
+    looks = Looks(weights, config, torch.Generator())
     looks.take(weights)
     found: dict[str, list[tuple[NDArray[np.float64], NDArray[np.int64]]]] = {name: [] for name in _SETS}
     document = 0
@@ -131,7 +130,6 @@ def main() -> None:
     sources = [replace(source, most=min(source.most, given.most)) for source in read_recipe(given.rooms)]
     saved = load_live().saved
     rooms = [Room(source, given.data, given.work, saved) for source in sources]
-    unknown = unknown_text(saved.weights)
     config = LooksConfig(steps=given.steps)
     record = read_record(given.record) if given.record.exists() else {
         **circumstances(), "rooms": [asdict(source) for source in sources], "settings": asdict(config),
@@ -142,7 +140,7 @@ def main() -> None:
         if name in record["variants"] and first is not None:
             continue
         lessons = [lesson for room in rooms for lesson in room.learned if lesson.kind is not without]
-        weights = train_first(lessons, unknown, each)
+        weights = train_first(lessons, saved.weights, each)
         found = measure(weights, rooms, each)
         first = found if first is None else first
         record["variants"][name] = _described(found, first)

@@ -36,6 +36,9 @@ class Arrays(Protocol):
     def take(self, x: Any, places: Any) -> Any:
         """The rows of x at the given indices."""
 
+    def pick(self, x: Any, places: Any) -> Any:
+        """(K, R, N), (R, C) -> (K, R, C) In each row, the numbers at the given indices."""
+
     def like(self, x: NDArray[Any], other: Any) -> Any:
         """Convert numbers or flags to the type of another array."""
 
@@ -80,6 +83,9 @@ class _NumPy:
 
     def take(self, x: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
         return x[places]
+
+    def pick(self, x: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
+        return np.take_along_axis(x, places[None], axis=2)
 
     def like(self, x: NDArray[Any], other: NDArray[np.float32]) -> NDArray[np.float32]:
         return x.astype(other.dtype, copy=False)

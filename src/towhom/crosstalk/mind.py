@@ -108,12 +108,16 @@ class Mind:
         """Encode the texts of messages."""
         tokens = [message.tokens for message in messages]
         offsets = np.cumsum([0, *map(len, tokens)])
-        return self.texts(*words.encode(self._w, np.concatenate([np.empty(0, np.int32), *tokens]), offsets))
+        every = np.concatenate([np.empty(0, np.int32), *tokens])
+        return self._texts(words.encode(self._w, every, offsets))
 
-    def texts(self, state: Array, answers: Array, heard: Array) -> Texts:
-        """Complete the encoding of messages, given the output of `words.encode`."""
-        as_answer, as_heard = network.says(self._w, state)
-        return Texts(state, answers, as_answer, Answerable(heard, as_heard))
+    def texts(self, state: Array) -> Texts:
+        """Messages whose words were encoded before; `state` is that of `words.encode`."""
+        return self._texts(words.Encoded(state, *words.project(self._w, state)))
+
+    def _texts(self, encoded: words.Encoded) -> Texts:
+        as_answer, as_heard = network.says(self._w, encoded.state)
+        return Texts(encoded.state, encoded.answers, as_answer, Answerable(encoded.heard, as_heard))
 
     @_quiet
     def first_look(
@@ -217,9 +221,7 @@ def fits_of(answers: Array, heard: Array, places: Whole) -> Array:
     for start, end in pairwise([0, *ends]):
         first = int(places[start:end].min(initial=len(heard)))
         near = heard[first : int(latest[start:end].max(initial=0)) + 1]
-        products = np.matmul(answers[start:end].transpose(1, 0, 2), near.transpose(1, 2, 0))  # (K, R, N)
-        which = (places[start:end] - first)[None]
-        found[:, start:end] = np.take_along_axis(products, which, axis=2)
+        found[:, start:end] = words.fits(answers[start:end], near, places[start:end] - first)
     return found.transpose(1, 2, 0)
 
 

@@ -44,6 +44,13 @@ def shapes(words: int, dimensions: int, state: int, tower: int) -> dict[str, tup
         "words.ends.b": (dimensions,),
         "words.state.w": (2 * dimensions, state),
         "words.state.b": (state,),
+        **projections(state, tower),
+    }
+
+
+def projections(state: int, tower: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights of `project`."""
+    return {
         "words.answers.w": (state, TOWERS * tower),
         "words.answers.b": (TOWERS * tower,),
         "words.heard.w": (state, TOWERS * tower),
@@ -72,10 +79,28 @@ def encode(w: Weights, tokens: NDArray[np.int32], offsets: Whole, xp: Arrays = N
     ends = ends * xp.like(known[..., None], vectors)
     ends = xp.relu(ends.reshape(len(places), 3 * vectors.shape[1]) @ w["words.ends.w"] + w["words.ends.b"])
     state = xp.relu(xp.thin(xp.join([bag, ends])) @ w["words.state.w"] + w["words.state.b"])
+    return Encoded(state, *project(w, state, xp))
+
+
+def project(w: Weights, state: Any, xp: Arrays = NUMPY) -> tuple[Any, Any]:
+    """(U, `TOWERS`, D), (U, `TOWERS`, D) Encoded messages as answers, and as messages to be answered."""
     answers, heard = (
         _unit(state @ w[f"words.{side}.w"] + w[f"words.{side}.b"], xp) for side in ("answers", "heard")
     )
-    return Encoded(state, answers * w["words.scale"], heard)
+    return answers * w["words.scale"], heard
+
+
+def fits(answers: Any, heard: Any, places: Whole, xp: Arrays = NUMPY) -> Any:
+    """(`TOWERS`, R, C) How well R messages fit each C others.
+
+    Args:
+        answers: (R, `TOWERS`, D) See `project`.
+        heard: (N, `TOWERS`, D) See `project`.
+        places: (R, C) Indices of the others.
+        xp: The library of these arrays.
+    """
+    products = answers.swapaxes(0, 1) @ heard.swapaxes(0, 1).swapaxes(1, 2)
+    return xp.pick(products, places)
 
 
 def _cut_short(tokens: NDArray[np.int32], offsets: Whole) -> tuple[NDArray[np.int32], Whole]:

@@ -54,6 +54,10 @@ class Torch:
         """The rows of x at the given indices."""
         return embedding(torch.from_numpy(np.ascontiguousarray(places, np.int64)), x)
 
+    def pick(self, x: Tensor, places: NDArray[Any]) -> Tensor:
+        """In each row, the numbers at the given indices."""
+        return torch.take_along_dim(x, torch.from_numpy(np.ascontiguousarray(places, np.int64))[None], dim=2)
+
     def like(self, x: NDArray[Any], other: Tensor) -> Tensor:
         """Convert an array to a tensor of another's type."""
         return torch.from_numpy(np.ascontiguousarray(x)).to(other)

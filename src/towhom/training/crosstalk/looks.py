@@ -1,7 +1,8 @@
 """Trains the first look of Crosstalk; the code that the second look shares is here, too.
 
-The word weights were trained before and stay fixed: human links are too few to learn words from, and only
-teach how much to trust them. For every kind of data, the loss is the negative logarithm of the sum of the
+The words were trained before. Their vectors stay fixed; the projections that say how well two messages fit
+together are learned further, but not from human links, which are too few and only teach how much to trust
+them. For every kind of data, the loss is the negative logarithm of the sum of the
 probabilities of all right cells.
 """
 
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from towhom.crosstalk import network, words
-from towhom.crosstalk.mind import fits_of
 from towhom.crosstalk.signals import (
     HABITS,
     IT,
@@ -63,6 +63,10 @@ _TEXTS = "texts"
 GROUPS = (*_OF_PAIRS, *_OF_MESSAGE, _TEXTS)
 """The inputs: the groups of signals of `towhom.crosstalk.signals`, and the texts of messages."""
 Weights = dict[str, NDArray[np.float32]]
+States = NDArray[np.float16]
+"""(N, H) The encoded texts of messages; see `towhom.crosstalk.words`."""
+_ANNOTATED = (Kind.LINKS, Kind.MEANT)
+"""What people annotated is too little to learn words from; it teaches how much to trust them."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,11 @@ class LooksConfig:
     says: int = 24
     hidden: int = 96
     second: int = 48
-    steps: int = 6500
+    steps: int = 7000
     blocks: int = 6
-    links: float = 0.38
-    tasks: float = 0.27
-    meant: float = 0.05
+    links: float = 0.27
+    tasks: float = 0.45
+    meant: float = 0.04
     drafts: float = 0.6
     near: float = 0.7
     foreign: float = 0.25
@@ -104,33 +108,25 @@ class LooksConfig:
     seed: int = 0
 
 
-class RoomTexts(NamedTuple):
-    """The encoded texts of all messages of a room."""
-
-    state: NDArray[np.float16]
-    answers: NDArray[np.float16]
-    heard: NDArray[np.float16]
-
-
-def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], folder: Path) -> RoomTexts:
+def read_texts(weights: Weights, room: HeardRoom, vocabulary: Sequence[str], folder: Path) -> States:
     """Encode the texts of a room and write them to a folder, unless that was done before."""
     if not folder.exists():
         tokens, starts = tokens_of(room, vocabulary), room.said_at
-        found: list[words.Encoded] = []
+        found: list[States] = []
         for first in range(0, len(starts) - 1, 4096):
             last = min(first + 4096, len(starts) - 1)
             offsets = starts[first : last + 1]
             here = words.encode(weights, tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
-            found.append(words.Encoded(*(part.astype(np.float16) for part in here)))
-        parts = zip(words.Encoded._fields, zip(*found, strict=True), strict=True)
-        write_arrays(folder, {name: np.concatenate(each) for name, each in parts})
-    return RoomTexts(*(getattr(ArrayFolder(folder), name) for name in RoomTexts._fields))
+            found.append(here.state.astype(np.float16))
+        write_arrays(folder, {"state": np.concatenate(found)})
+    states: States = ArrayFolder(folder).state
+    return states
 
 
-def unknown_text(weights: Weights) -> RoomTexts:
-    """The encoded text of a message without any known word."""
-    found = words.encode(weights, np.zeros(1, np.int32), np.array([0, 1]))
-    return RoomTexts(*(part.astype(np.float16) for part in found))
+def unknown_text(weights: Weights) -> States:
+    """(1, H) The encoded text of a message without any known word."""
+    state: States = words.encode(weights, np.zeros(1, np.int32), np.array([0, 1])).state.astype(np.float16)
+    return state
 
 
 class Lesson:
@@ -144,9 +140,7 @@ class Lesson:
         weight: How often the room is drawn, relative to others of its size.
     """
 
-    def __init__(
-        self, room: str, kind: Kind, examples: Examples, texts: RoomTexts, weight: float = 1.0
-    ) -> None:
+    def __init__(self, room: str, kind: Kind, examples: Examples, texts: States, weight: float = 1.0) -> None:
         self.room, self.kind, self.weight = room, kind, weight
         self.examples, self.texts = examples, texts
         at, start = np.asarray(examples.at), np.asarray(examples.start)
@@ -173,8 +167,6 @@ class Block(NamedTuple):
     """(R x C, `ALONE`)"""
     state: Tensor
     """(N, H) The encoded texts of the messages around the block, and of the drafts."""
-    fits: Tensor
-    """(R x C, D, `TOWERS`)"""
     there: Tensor
     """(R x C, D)"""
     said: NDArray[np.int64]
@@ -185,9 +177,11 @@ class Block(NamedTuple):
     """(R, D + 1) The right cells; the last is a start."""
     unknown: Tensor
     """(R, D + 1) Cells that may be right or wrong."""
+    annotated: bool
+    """Whether people annotated what is right."""
 
 
-def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTexts | None = None) -> Block:
+def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: States | None = None) -> Block:
     """Make a block from some rows of a lesson.
 
     Args:
@@ -199,7 +193,7 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
     examples, texts = lesson.examples, lesson.texts
     at = np.asarray(examples.at[rows])
     first, last = max(int(at[0]) - REACH, int(examples.start[rows.start])), int(at[-1]) + 1
-    around = [np.asarray(part[first:last], np.float32) for part in texts]
+    state = np.asarray(texts[first:last], np.float32)
     seen = examples.pairs[rows]
     seen_at = (seen[..., _DISTANCE] > 0) | (seen[..., _LAST] > 0)
     reach = min(reach, max(int(seen_at.any(axis=0).sum()), 1))
@@ -217,16 +211,9 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
         messages[:, 1:][..., OF_DRAFT] = examples.of_draft[rows]
         each, which = np.unique(drafts, return_inverse=True)
         said = np.concatenate([said, last - first + which.reshape(drafts.shape)], axis=1)
-        around = [
-            np.concatenate([part, np.asarray(whole[each], np.float32)])
-            for part, whole in zip(around, texts, strict=True)
-        ]
+        state = np.concatenate([state, np.asarray(texts[each], np.float32)])
     if unknown_as is not None:
-        around = [
-            np.repeat(np.asarray(whole, np.float32), len(part), axis=0)
-            for part, whole in zip(around, unknown_as, strict=True)
-        ]
-    state, answers, heard = around
+        state = np.repeat(np.asarray(unknown_as, np.float32), len(state), axis=0)
     flat = said.ravel()
     places = np.repeat(np.maximum(at[:, None] - first - STEPS[:reach], 0), said.shape[1], axis=0)
     there = there.reshape(len(flat), reach)
@@ -237,12 +224,12 @@ def block_of(lesson: Lesson, rows: slice, reach: int = REACH, unknown_as: RoomTe
         tensor(pairs.reshape(-1, *pairs.shape[2:])),
         tensor(messages.reshape(-1, messages.shape[2])),
         tensor(state),
-        tensor(fits_of(answers[flat], heard, places) * there[..., None]),
         tensor(there),
         flat,
         places,
         tensor(right),
         tensor(unknown),
+        lesson.kind in _ANNOTATED,
     )
 
 
@@ -257,24 +244,38 @@ def blinded(block: Block, groups: Collection[str]) -> Block:
     texts = float(_TEXTS not in groups)
     return block._replace(
         pairs=block.pairs * pairs, messages=block.messages * messages,
-        state=block.state * texts, fits=block.fits * texts,
+        state=block.state * texts,
     )  # fmt: skip
 
 
 class Looks(NamedWeights):
-    """The weights of both looks for training, and the first look's forward pass."""
+    """The weights of both looks for training, and the first look's forward pass.
 
-    def __init__(self, state: int, config: LooksConfig, generator: torch.Generator) -> None:
-        super().__init__(network.shapes(state, config.says, config.hidden, config.second), generator)
+    The projections of texts are learned further, together with the first look.
+
+    Args:
+        given: Weights that contain those of the words.
+        config: The settings.
+        generator: Draws all other weights.
+    """
+
+    def __init__(
+        self, given: Mapping[str, NDArray[np.float32]], config: LooksConfig, generator: torch.Generator
+    ) -> None:
+        state, towers = given["words.answers.w"].shape
+        projections = words.projections(state, towers // words.TOWERS)
+        shapes = network.shapes(state, config.says, config.hidden, config.second)
+        super().__init__({**shapes, **projections}, generator)
         with torch.no_grad():
             self.weights["fit"].fill_(0.25)
             self.weights["first_draft_state"].zero_()
+        self.take({name: given[name] for name in projections})
 
     def first(self, block: Block, xp: Torch) -> Tensor:
         """(R, C, D + 1) The energies of the first look."""
         w = self.by_name
         answer, heard = network.says(w, block.state, xp)
-        cells = network.cells_of(w, block.pairs, block.fits, xp)
+        cells = network.cells_of(w, block.pairs, self._fits(block, xp), xp)
         state, answer = xp.take(block.state, block.said), xp.take(answer, block.said)
         found = network.first_look(w, cells, block.messages, answer, heard, block.places, xp)
         says = state, answer
@@ -282,20 +283,28 @@ class Looks(NamedWeights):
         energies: Tensor = torch.cat([found.cells, found.start[:, None]], dim=1) + drafts[:, None]
         return energies.view(len(block.right), -1, energies.shape[1])
 
+    def _fits(self, block: Block, xp: Torch) -> Tensor:
+        """(R x C, D, `TOWERS`) How well the texts of each pair fit together; 0 where there is no message."""
+        answers, heard = words.project(self.by_name, xp.thin(block.state), xp)
+        earlier = heard[: int(block.places.max()) + 1]
+        drafts = answers[torch.from_numpy(block.said)]
+        fits: Tensor = words.fits(drafts, earlier, block.places, xp).permute(1, 2, 0) * block.there[..., None]
+        return fits.detach() if block.annotated else fits
+
 
 def train_first(
     lessons: Sequence[Lesson],
-    unknown: RoomTexts,
+    given: Weights,
     config: LooksConfig,
     *,
     checkpoint: Path | None = None,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Weights:
-    """Train the first look; the returned weights of the second are untrained.
+    """Train the first look, and the projections of texts; the returned weights of the second are untrained.
 
     Args:
         lessons: The lessons to train on; human links have their own share, see `shares_of`.
-        unknown: The encoded text of a message without any known word.
+        given: The weights of the words.
         config: The settings.
         checkpoint: A file to continue from, written from time to time.
         progress: Called after each step, with its loss.
@@ -303,8 +312,7 @@ def train_first(
     if not lessons:
         raise TrainingError("the rooms teach nothing: nobody names, quotes or is linked with anybody")
     torch.manual_seed(config.seed)
-    state = lessons[0].texts.state.shape[1]
-    looks = Looks(state, config, torch.Generator().manual_seed(config.seed))
+    looks, unknown = Looks(given, config, torch.Generator().manual_seed(config.seed)), unknown_text(given)
     optimizer = torch.optim.AdamW(
         looks.parameters(), config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3, fused=True
     )

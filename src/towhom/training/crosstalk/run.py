@@ -24,7 +24,7 @@ from towhom.training.crosstalk.folders import read_stored
 from towhom.training.crosstalk.looks import (
     Lesson,
     LooksConfig,
-    RoomTexts,
+    States,
     Weights,
     read_texts,
     train_first,
@@ -37,7 +37,7 @@ from towhom.training.crosstalk.vocabulary import choose_words
 
 _TEXT, _FIRST, _LOOKS = "text.safetensors", "first.safetensors", "looks.safetensors"
 _SECONDS = "seconds.json"
-_MOST = {Kind.LINKS: 1 << 40, Kind.NAMES: 60_000, Kind.DRAFTS: 25_000, Kind.TOPICS: 60_000,
+_MOST = {Kind.LINKS: 1 << 40, Kind.NAMES: 60_000, Kind.DRAFTS: 110_000, Kind.TOPICS: 60_000,
          Kind.MEANT: 60_000}  # fmt: skip
 """Maximum number of examples of each kind from one room."""
 _SECOND = 12_000
@@ -192,7 +192,7 @@ class _Run:
                 if found is not None:
                     lessons.append(Lesson(room.name, kind, found, texts, room.source.weight))
         return train_first(
-            lessons, unknown_text(text), config, checkpoint=self.work / "first.checkpoint",
+            lessons, text, config, checkpoint=self.work / "first.checkpoint",
             progress=lambda step, loss: self.progress("first look", step, config.steps, loss),
         )  # fmt: skip
 
@@ -215,7 +215,7 @@ class _Run:
             first, lessons, config, progress=lambda step, loss: self.progress("second look", step, 0, loss)
         )
 
-    def _texts(self, text: Weights, room: HeardRoom) -> RoomTexts:
+    def _texts(self, text: Weights, room: HeardRoom) -> States:
         return read_texts(text, room, self.words, self.work / "texts" / room.name)
 
     @cached_property

@@ -18,7 +18,7 @@ from towhom.hearing.utterance import REACH
 from towhom.training.crosstalk.arrays import Torch
 from towhom.training.crosstalk.descent import loss_of, rate
 from towhom.training.crosstalk.examples import Examples, Kind, Rows, bounds_of, rows_of, written
-from towhom.training.crosstalk.looks import WARM_UP, Looks, LooksConfig, RoomTexts, Weights, shares_of
+from towhom.training.crosstalk.looks import WARM_UP, Looks, LooksConfig, States, Weights, shares_of
 from towhom.training.crosstalk.rooms import HeardRoom
 
 _CHUNK = 256
@@ -28,13 +28,13 @@ _BATCH = 128
 def collect_second(
     mind: Mind,
     room: HeardRoom,
-    texts: RoomTexts,
+    texts: States,
     kind: Kind,
     part: str,
     weights: NDArray[np.float32],
     folder: Path,
     *,
-    unknown: RoomTexts,
+    unknown: States,
     share: float = 1.0,
     foreign: float = 0.0,
     seed: int = 0,
@@ -64,10 +64,10 @@ def collect_second(
         rows = rows_of(room, kind, first, last, hidden=part == "train", random=random)
         if rows is None:
             continue
-        said = [np.asarray(each[first:last], np.float32) for each in texts]
+        said = np.asarray(texts[first:last], np.float32)
         if random.random() < foreign:
-            said = [np.repeat(np.asarray(each, np.float32), last - first, axis=0) for each in unknown]
-        found += _seen(mind, room.columns(first, last, weights), mind.texts(*said), rows)
+            said = np.repeat(np.asarray(unknown, np.float32), last - first, axis=0)
+        found += _seen(mind, room.columns(first, last, weights), mind.texts(said), rows)
     if not found:
         return None
     return written(folder, found)
@@ -123,7 +123,7 @@ def train_second(
         progress: Called after each step, with its loss.
     """
     torch.manual_seed(config.seed)
-    looks = Looks(len(first["first.draft.state"]), config, torch.Generator().manual_seed(config.seed))
+    looks = Looks(first, config, torch.Generator().manual_seed(config.seed))
     looks.take({name: array for name, array in first.items() if not name.startswith("second.")})
     own = [value for name, value in looks.by_name.items() if name.startswith("second.")]
     optimizer = torch.optim.AdamW(own, config.learning_rate, betas=(0.9, 0.98), weight_decay=1e-3)
