@@ -16,6 +16,7 @@ import towhom
 from tests.crosstalk.chats import LEXICON, chatter
 from tests.training.crosstalk.test_run import SETTINGS, SOURCES, write_data
 from towhom.crosstalk.folder import Sizes, compacted, read_crosstalk
+from towhom.crosstalk.words import projections
 from towhom.model_folder import CARD, CONFIG, TRAINING, WEIGHTS, WORDS
 from towhom.training.crosstalk.package import make_model
 from towhom.training.crosstalk.run import load_weights
@@ -132,7 +133,7 @@ def test_with_the_words_of_another(made: Made, sources: list[Any], tmp_path: Pat
     found = read_crosstalk(out)
     assert found.vocabulary == other.vocabulary
     for name, value in other.weights.items():
-        if name.startswith("words."):
+        if name.startswith("words.") and name not in projections(1, 1):  # these are learned further
             assert_allclose(found.weights[name], value, atol=1e-5, err_msg=name)
     assert found.sizes.hidden == 10
     assert found.training["words_of"]["date"] == other.training["date"]
