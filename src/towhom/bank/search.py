@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from towhom.bank.approximate import has_faiss, nearest_in
 from towhom.bank.phrases import LOOKED_AT
 from towhom.bank.store import Bank, Segment
-from towhom.bank.tables import ASKED, VECTORS
+from towhom.bank.tables import VECTORS
 
 _BLOCK = 1 << 14
 """Responses that are compared at a time, so that they fit into the processor's caches."""
@@ -33,39 +33,6 @@ class Query(NamedTuple):
     """(D,) See `heads.Head.heard`."""
     pieces: NDArray[np.uint32]
     """The pieces of its words, each once."""
-
-
-class Match(NamedTuple):
-    """How similar the questions of N responses are to a query."""
-
-    words: NDArray[np.float32]
-    """(N,) Overlap of their words, from 0 to 1; rare words count more."""
-    sense: NDArray[np.float32]
-    """(N,) Cosine of their vectors."""
-
-
-def matches(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDArray[np.float32]) -> Match:
-    """How similar the questions that some responses answered are to a query.
-
-    Args:
-        bank: The bank.
-        numbers: Numbers of the responses.
-        query: The message to be answered.
-        piece_weights: (`PIECE_WEIGHTS`,) General weights of pieces; those rare in the bank count more.
-    """
-    tells = piece_weights**2 * bank.rarity
-    words, sense = np.zeros((2, len(numbers)), np.float32)
-    mine = float(tells[query.pieces & np.uint32(len(tells) - 1)].sum())
-    for places, rows, table in bank.at(numbers):
-        pieces, offsets = table.lists("asked_pieces", rows)
-        owner = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        squares = tells[pieces & np.uint32(len(tells) - 1)]
-        theirs = np.bincount(owner, squares, len(rows))
-        both = np.bincount(owner, squares * np.isin(pieces, query.pieces), len(rows))
-        words[places] = both / np.sqrt(np.maximum(theirs, 0.5) * max(mine, 0.5))
-        vectors = np.asarray(table[ASKED])[rows].astype(np.float32)
-        sense[places] = (vectors @ query.vector) * table["asked_scale"][rows]
-    return Match(words, sense)
 
 
 def search(

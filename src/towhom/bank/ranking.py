@@ -1,0 +1,151 @@
+"""Ranks responses that were found for a message, and says how likely each is useful.
+
+A response has a score, a weighted sum of `INPUTS`: words in common, similarities of vectors, the energy of
+the whole model, and some facts about the response. The weights are learned from conversations, without
+anybody's judgement (`towhom.training.bank_ranking`). A logistic curve of the score, fitted to answers that
+somebody has read, says how likely a response is useful.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towhom.bank.heads import SHARE
+from towhom.bank.search import Query
+from towhom.bank.store import Bank
+from towhom.bank.tables import ASKED, FLAGS, VECTORS, Table
+
+Array = NDArray[np.float64]
+
+INPUTS = (
+    "words", "share", "rarest", "answer_words", "answer_share", "answer_rarest", "sense", "fits",
+    "question_length", "answer_length", "times",
+    "asks", "question_asks", "thanked", "no_help", "asked_back",
+)  # fmt: skip
+"""What a score is made of, except for the energy.
+
+`words`, `share`, `rarest`: what the message has in common with the earlier question: the overlap of their
+words, from 0 to 1; the share of the message's words; the rarest word; rare words count more. `answer_words`,
+`answer_share`, `answer_rarest`: the same for the response. `sense`: the cosine of the vectors of the message
+and of the question. `fits`: the cosine of the message and the response as its answer. `question_length`,
+`answer_length`: logarithms of how much the question says, and of the number of words of the response.
+`times`: logarithm of how often the response was said. The others are 0 or 1: the response asks something; the
+earlier message asked something; its author said that the response helped; the response sends people away, or
+says that its speaker does not know; the earlier message does not belong to its conversation's beginning.
+"""
+_LEAST = 0.5
+"""Messages that say less count as if they said so much."""
+
+
+class Ranking(NamedTuple):
+    """Weights of a score, and the curve from a score to a probability.
+
+    Args:
+        first: Weights of `INPUTS`, by which responses are chosen for the whole model to weigh.
+        second: Weights of `INPUTS` and of the energy.
+        base: Logarithm of the odds that a response with score 0 is useful, in a bank of `read_of` responses.
+        slope: By how much that grows with the score.
+        size: By how much it grows with the logarithm of the size of the bank.
+        read_of: Size of the bank whose responses were read.
+    """
+
+    first: Array
+    second: Array
+    base: float
+    slope: float
+    size: float
+    read_of: int
+
+    def likely(self, scores: Array, responses: int) -> Array:
+        """How likely responses with some scores are useful, in a bank of a given size."""
+        odds = self.base + self.slope * scores + self.size * log(max(responses, 1) / self.read_of)
+        result: Array = 1.0 / (1.0 + np.exp(-np.clip(odds, -700, 700)))
+        return result
+
+
+@cache
+def ranking() -> Ranking:
+    """The ranking that comes with the package."""
+    found = json.loads((files("towhom.bank") / "ranking.json").read_text("utf-8"))
+    first, second = found["first"], found["second"]
+    return Ranking(
+        np.array([first[name] for name in INPUTS]),
+        np.array([second[name] for name in (*INPUTS, "energy")]),
+        **found["useful"],
+    )
+
+
+def looked_at(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDArray[np.float32]) -> Array:
+    """(N, `INPUTS`) What some responses have in common with a message.
+
+    Args:
+        bank: The bank.
+        numbers: Numbers of the responses.
+        query: The message to be answered.
+        piece_weights: (`PIECE_WEIGHTS`,) General weights of pieces; those rare in the bank count more.
+    """
+    tells = piece_weights**2 * bank.rarity
+    result = np.zeros((len(numbers), len(INPUTS)))
+    for places, rows, table in bank.at(numbers):
+        columns = (
+            *_in_common(table, "asked_pieces", rows, query, tells),
+            *_in_common(table, "pieces", rows, query, tells),
+            *_vectors(table, rows, query),
+            *_facts(table, rows, tells),
+        )
+        result[places] = np.stack(columns, axis=1)
+    return result
+
+
+def _in_common(
+    table: Table, column: str, rows: NDArray[np.int64], query: Query, tells: NDArray[np.float32]
+) -> tuple[Array, Array, Array]:
+    """The overlap of the words of a column with those of a message, its share of the message, the rarest."""
+    mask = np.uint32(len(tells) - 1)
+    mine = max(float(tells[query.pieces & mask].sum()), _LEAST)
+    pieces, owner, weights = _weighed(table, column, rows, tells)
+    both = weights * np.isin(pieces, query.pieces)
+    theirs = np.maximum(np.bincount(owner, weights, len(rows)), _LEAST)
+    common = np.bincount(owner, both, len(rows))
+    rarest = np.zeros(len(rows))
+    np.maximum.at(rarest, owner, both)
+    return common / np.sqrt(theirs * mine), common / mine, rarest
+
+
+def _weighed(
+    table: Table, column: str, rows: NDArray[np.int64], tells: NDArray[np.float32]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], Array]:
+    """The pieces of some rows, the row of each, and how much each tells."""
+    pieces, offsets = table.lists(column, rows)
+    owner = np.repeat(np.arange(len(rows)), np.diff(offsets))
+    return pieces, owner, tells[pieces & np.uint32(len(tells) - 1)].astype(np.float64)
+
+
+def _vectors(table: Table, rows: NDArray[np.int64], query: Query) -> tuple[Array, Array]:
+    """The cosines of a message with earlier questions, and with responses."""
+    found, asked = (
+        (np.asarray(table[name])[rows].astype(np.float32) @ query.vector) * table[scale][rows]
+        for name, scale in ((VECTORS, "scale"), (ASKED, "asked_scale"))
+    )
+    return asked.astype(np.float64), (found - np.float32(SHARE) * asked).astype(np.float64)
+
+
+def _facts(table: Table, rows: NDArray[np.int64], tells: NDArray[np.float32]) -> tuple[Array, ...]:
+    """The inputs that do not depend on the message."""
+    _, owner, weights = _weighed(table, "asked_pieces", rows, tells)
+    says = np.bincount(owner, weights, len(rows))
+    words = table["tokens.offsets"][rows + 1] - table["tokens.offsets"][rows]
+    opening = table["opening.offsets"]
+    begins = (table["asked"][rows] == table["thread"][rows]) | (opening[rows + 1] > opening[rows])
+    flags = table["flags"][rows].astype(np.int64)
+    told = (flags >> FLAGS.index(name) & 1 for name in ("asks", "question asks", "thanked", "no help"))
+    columns = (np.log1p(says), np.log1p(words), np.log(table["times"][rows].clip(1)), *told, ~begins)
+    return tuple(each.astype(np.float64) for each in columns)
