@@ -2,13 +2,13 @@
 
     python benchmarks/bank_read.py ask BANK DEV... --half 0 --examples 450 --best 80 --out EXAMPLES
     python benchmarks/bank_read.py ask BANK DEV... --half 1 --examples 100 --out EXAMPLES
-    python benchmarks/bank_read.py judge EXAMPLES VERDICTS EXAMPLES VERDICTS --json RECORD
+    python benchmarks/bank_read.py judge EXAMPLES VERDICTS EXAMPLES VERDICTS --ranking JSON --json RECORD
 
 `ask` draws questions that start a conversation in logs outside the bank, and writes the best answer to each,
-if any, with what its probability was made of. Whoever reads EXAMPLES writes VERDICTS: a line each with
-`useful`, `off` or `harmful`, or `null` where the bank gave nothing. `judge` fits the probability to the
-first of two such readings and finds the threshold of silence there; on the second, it counts what towhom says
-with those that it has. The record has no texts.
+if any, with its score. Whoever reads EXAMPLES writes VERDICTS: a line each with `useful`, `off` or `harmful`,
+or `null` where the bank gave nothing. `judge` fits the curve of usefulness (`towhom.bank.ranking`) to the
+first of two such readings, writes it to the ranking, and finds the threshold of silence there; on the second,
+it counts what towhom says with this curve and its default threshold. The record has no texts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from towhom import Message, load
 from towhom.bank import Bank
 from towhom.bank.filters import is_bot
 from towhom.blas import one_thread
 from towhom.chat import Kind
+from towhom.documents import read_json
+from towhom.files import atomic_file
 from towhom.hearing.words import asks
 from towhom.live import Model
 from towhom.live.channel import Channel
@@ -38,9 +39,8 @@ from towhom.readers import Report, find_logs
 from towhom.records import circumstances, describe_data, write_record
 from towhom.threads.talks import gather
 
-_FEATURES = ("energy", "words", "sense", "code")
-_SHRINK = 1.0
-"""Strength of the regularization of weights, for features with a spread of 1."""
+_SHRINK = 0.1
+"""Strength of the regularization of the slope, for scores with a spread of 1."""
 _WANTED = 0.5
 """The share of shown answers that must be useful, on the half that sets the threshold."""
 
@@ -60,6 +60,7 @@ def main() -> None:
     judge = commands.add_parser("judge")
     for name in ("fit", "fit_verdicts", "report", "report_verdicts"):
         judge.add_argument(name, type=Path)
+    judge.add_argument("--ranking", type=Path, required=True, help="the file to write the curve to")
     judge.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.command == "ask":
@@ -93,11 +94,11 @@ def _ask(options: argparse.Namespace) -> None:
                 source = bank[best.number]
                 example |= {
                     "earlier": f"{source.opening or ''} / {source.question}", "answer": source.text,
-                    "why": best.why, "likely": best.likely,
+                    "score": best.score, "likely": best.likely,
                 }  # fmt: skip
             examples.append(example)
         if options.best:
-            examples.sort(key=lambda each: -each.get("likely", 0.0))
+            examples.sort(key=lambda each: -each.get("score", -np.inf))
         for example in examples[: options.best]:
             file.write(json.dumps(example, ensure_ascii=False) + "\n")
 
@@ -121,17 +122,21 @@ def _questions(model: Model, path: Path) -> Iterator[list[Message]]:
 def _judge(options: argparse.Namespace) -> None:
     fit_head, fit = _read(options.fit, options.fit_verdicts)
     head, report = _read(options.report, options.report_verdicts)
-    weights = _fitted([each for each in fit if "why" in each])
-    for each in fit:
-        each["likely"] = round(_likely(weights, each["why"]), 4) if "why" in each else 0.0
+    base, slope = _fitted([each for each in fit if "score" in each])
+    ranking = read_json(options.ranking)
+    ranking["useful"] |= {"base": base, "slope": slope, "read_of": fit_head["bank"]["responses"]}
+    with atomic_file(options.ranking, "w") as file:
+        file.write(json.dumps(ranking, indent=1) + "\n")
+    for each in (*fit, *report):
+        each["likely"] = round(_likely(base, slope, each["score"]), 4) if "score" in each else 0.0
     least = _threshold(fit)
     counts = {"fit_counts": _counted(fit, least), "report_counts": _counted(report, LEAST)}
     record = {
         **circumstances(), "seed": [fit_head["seed"], head["seed"]], "data": head["data"],
-        "fit_asked": fit_head, "report_asked": head, "weights": weights, "least": least, **counts,
-        "fit": fit, "report": report,
+        "fit_asked": fit_head, "report_asked": head, "useful": ranking["useful"], "least": least,
+        "default_least": LEAST, **counts, "fit": fit, "report": report,
     }  # fmt: skip
-    print(json.dumps({"weights": weights, "least": least, **counts}, indent=1))
+    print(json.dumps({"useful": ranking["useful"], "least": least, **counts}, indent=1))
     if options.json:
         write_record(options.json, record)
 
@@ -140,31 +145,29 @@ def _read(examples: Path, verdicts: Path) -> tuple[dict[str, Any], list[dict[str
     """How the examples were drawn, and the examples with their verdicts."""
     head, *found = (json.loads(line) for line in examples.read_text("utf-8").splitlines())
     return head, [
-        {"verdict": verdict, **{name: each[name] for name in ("where", "why", "likely") if name in each}}
+        {"verdict": verdict, **{name: each[name] for name in ("where", "score") if name in each}}
         for each, verdict in zip(found, verdicts.read_text("utf-8").split(), strict=True)
     ]
 
 
-def _fitted(examples: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Weights by logistic regression, with Newton's method."""
-    x = np.array([[each["why"][name] for name in _FEATURES] for each in examples])
-    mean, spread = x.mean(0), x.std(0) + 1e-9
-    design = np.column_stack([np.ones(len(x)), (x - mean) / spread])
+def _fitted(examples: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """Base and slope by logistic regression, with Newton's method."""
+    scores = np.array([each["score"] for each in examples])
+    mean, spread = float(scores.mean()), float(scores.std()) + 1e-9
+    design = np.column_stack([np.ones(len(scores)), (scores - mean) / spread])
     y = np.array([each["verdict"] == "useful" for each in examples], float)
-    shrink = np.diag([0.0, *[_SHRINK] * len(_FEATURES)])
-    weights = np.zeros(design.shape[1])
+    shrink = np.diag([0.0, _SHRINK])
+    weights = np.zeros(2)
     for _ in range(50):
         p = 1 / (1 + np.exp(-design @ weights))
         slope = design.T @ (y - p) - shrink @ weights
         weights += np.linalg.solve((design.T * (p * (1 - p))) @ design + shrink, slope)
-    own = weights[1:] / spread
-    found: NDArray[np.float64] = np.concatenate([[weights[0] - own @ mean], own])
-    return dict(zip(("base", *_FEATURES), found.round(4).tolist(), strict=True))
+    base, slope = (weights[0] - weights[1] * mean / spread, weights[1] / spread)
+    return round(float(base), 4), round(float(slope), 4)
 
 
-def _likely(weights: dict[str, float], why: dict[str, float]) -> float:
-    score = weights["base"] + sum(weights[name] * why[name] for name in _FEATURES)
-    return float(1 / (1 + np.exp(-score)))
+def _likely(base: float, slope: float, score: float) -> float:
+    return float(1 / (1 + np.exp(-(base + slope * score))))
 
 
 def _threshold(examples: Sequence[dict[str, Any]]) -> float:
