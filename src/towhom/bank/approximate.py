@@ -130,8 +130,7 @@ def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[
     """The number of cells that a query must search, and the recall that this gives."""
     faiss = _faiss()
     limit = min(_NEAREST, len(segment.table))
-    scores = np.concatenate([block @ queries.T for block in _blocks(segment)])
-    exact = np.argpartition(-scores, limit - 1, axis=0)[:limit].T
+    exact = _exact(segment, queries, limit)
     probes = 1
     while True:
         # Every true neighbour among the candidates is found, because these are compared exactly.
@@ -142,6 +141,22 @@ def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[
         if recall >= RECALL or probes >= index.nlist:
             return probes, recall
         probes = min(max(probes + 1, int(probes * 1.3)), index.nlist)
+
+
+def _exact(segment: Segment, queries: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
+    """(Q, limit) The rows nearest to each query, in any order, found block by block."""
+    scores = np.empty((len(queries), 0), np.float32)
+    rows = np.empty((len(queries), 0), np.int64)
+    start = 0
+    for block in _blocks(segment):
+        new = np.arange(start, start + len(block))
+        start += len(block)
+        scores = np.concatenate([scores, queries @ block.T], axis=1)
+        rows = np.concatenate([rows, np.broadcast_to(new, (len(queries), len(new)))], axis=1)
+        if scores.shape[1] > limit:
+            best = np.argpartition(-scores, limit - 1, axis=1)[:, :limit]
+            scores, rows = (np.take_along_axis(each, best, axis=1) for each in (scores, rows))
+    return rows
 
 
 @lru_cache(maxsize=16)
