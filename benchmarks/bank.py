@@ -35,7 +35,7 @@ from towhom.live import Model
 from towhom.live.banking import index_bank
 from towhom.live.responding import FOUND, WEIGHED, rank
 from towhom.records import circumstances, write_record
-from towhom.training.bank_queries import RESPONDER, Placed, Target, ask, place
+from towhom.training.bank_queries import RESPONDER, Placed, Target, ask, describe, place
 
 _AT = (1, 10, 100)
 _QUESTIONS, _ANSWERS, _BOTH = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.5)
@@ -99,8 +99,8 @@ def main() -> None:
             **circumstanced, "seed": options.seed, "model": model.fingerprint, "responses": responses,
             "queries": len(placed.targets), "found": FOUND, "weighed": WEIGHED, "recall": recall,
             "processor_milliseconds": milliseconds, "rooms": by_room,
-            "bank": {"responses": len(whole), "sources": whole.manifest["sources"]},
-            "others": {path.name: Bank(path).manifest["sources"] for path in options.others},
+            "bank": describe(whole),
+            "others": {path.name: describe(Bank(path)) for path in options.others},
         }  # fmt: skip
         write_record(options.json, record)
 

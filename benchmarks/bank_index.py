@@ -35,6 +35,7 @@ from towhom.corpus.columns import ColumnWriter
 from towhom.live import Model
 from towhom.live.responding import FOUND
 from towhom.records import circumstances, write_record
+from towhom.training.bank_queries import describe
 from towhom.training.bank_vectors import states, tokens_of
 
 _NOISE = 0.05
@@ -94,7 +95,7 @@ def main() -> None:
             },
             "seconds_to_open": round(opened, 3), "seconds_to_open_and_search": round(searched, 3),
             "processor_seconds_to_build": round(built, 1),
-            "bank": {"responses": len(source), "sources": source.manifest["sources"]},
+            "bank": describe(source),
         }  # fmt: skip
     print({name: value for name, value in record.items() if name not in circumstanced and name != "bank"})
     if options.json:

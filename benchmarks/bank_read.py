@@ -38,6 +38,7 @@ from towhom.live.responding import LEAST, rank
 from towhom.readers import Report, find_logs
 from towhom.records import circumstances, describe_data, write_record
 from towhom.threads.talks import gather
+from towhom.training.bank_queries import describe
 
 _SHRINK = 0.1
 """Strength of the regularization of the slope, for scores with a spread of 1."""
@@ -82,7 +83,7 @@ def _ask(options: argparse.Namespace) -> None:
     with options.out.open("w", encoding="utf-8") as file, one_thread():
         head = {
             **circumstances(), "seed": options.seed, "data": describe_data(options.logs),
-            "bank": {"responses": len(bank), "sources": bank.manifest["sources"]},
+            "bank": describe(bank),
         }  # fmt: skip
         file.write(json.dumps(head) + "\n")
         for where, said in asked[: options.examples]:

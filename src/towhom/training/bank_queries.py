@@ -6,11 +6,13 @@ message, that one is the query: it describes the same problem in other words. No
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,6 +83,13 @@ def place(folder: Path, bank: Bank, others: Sequence[Path], model: Model, *, cou
             entries.append(write_segment(folder / name, pieces, kept[VECTORS].shape[1]))
     write_manifest(folder, {**bank.manifest, "segments": entries})
     return Placed(Bank(folder), Random(seed).sample(targets, min(count, len(targets))))
+
+
+def describe(bank: Bank) -> dict[str, Any]:
+    """What a bank was made of, for the record of a run."""
+    sources = bank.manifest["sources"]
+    digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
+    return {"responses": len(bank), "logs": len(sources), "sha256 of their names and hashes": digest}
 
 
 def _targets(table: Table, start: int, log: str) -> Iterator[Target]:

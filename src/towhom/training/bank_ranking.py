@@ -31,7 +31,7 @@ from towhom.live import Model
 from towhom.live.drafts import bounded
 from towhom.live.responding import WEIGHED, candidates, weigh
 from towhom.records import circumstances, write_record
-from towhom.training.bank_queries import RESPONDER, Target, ask, place
+from towhom.training.bank_queries import RESPONDER, Target, ask, describe, place
 
 Array = NDArray[np.float64]
 _SHRINK = 1.0
@@ -159,7 +159,8 @@ def main() -> None:
         file.write(json.dumps(written, indent=1) + "\n")
     record = {
         **circumstanced, "seed": options.seed, "model": model.fingerprint, "responses": responses,
-        "sources": bank.manifest["sources"], "queries": len(before),
+        "bank": describe(bank), "others": {path.name: describe(Bank(path)) for path in options.others},
+        "queries": len(before),
         "found": sum(each.true >= 0 for each in before),
         "recall": {"first": recall(places(before, first)), "second": recall(places(after, second))},
         "rooms": left_out, "weights": written,
