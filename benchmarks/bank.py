@@ -63,8 +63,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.bank.parent) as folder, one_thread():
         source = _cut(whole, Path(folder) / "cut", options) if options.of else whole
         placed = place(
-            Path(folder) / "bank", source, options.others, model, count=options.queries, seed=options.seed
-        )
+            Path(folder) / "bank", source, options.others, model, count=options.queries, seed=options.seed,
+            helpful=True,
+        )  # fmt: skip
         if options.index:
             index_bank(placed.bank, model)
             placed = Placed(Bank(placed.bank.folder), placed.targets)
@@ -165,7 +166,7 @@ def _ways(bank: Bank, model: Model, target: Target, others: _Others, number: int
         "vectors of questions": lambda: _by_vectors(bank, query, (0.0, 1.0)),
         "vectors of answers": lambda: _by_vectors(bank, query, (1.0, -SHARE)),
         "vectors of both": lambda: nearest(bank, query.vector, _MOST),
-        "BM25 and vectors": lambda: search(bank, [query], _MOST),
+        "BM25 and vectors": lambda: search(bank, [query], _MOST).numbers,
         "BM25 and vectors, ranked": lambda: [
             each.number for each in rank(channel, model, RESPONDER, bank, whole=True)
         ],

@@ -132,7 +132,7 @@ def _multiplied(source: Bank, folder: Path, count: int) -> Bank:
 
         fixed = {name: column(name, kind) for name, kind in FIXED.items()}
         wide = {name: column(name, np.int8, width) for name in WIDE}
-        kinds = {**dict.fromkeys(TEXTS, np.uint8), **LISTS}
+        kinds: dict[str, type[np.generic]] = {**dict.fromkeys(TEXTS, np.uint8), **LISTS}
         offsets = [column(f"{name}.offsets", np.int64) for name in kinds]
         for name, kind in kinds.items():
             column(name, kind)

@@ -125,7 +125,7 @@ def _judge(options: argparse.Namespace) -> None:
     head, report = _read(options.report, options.report_verdicts)
     base, slope = _fitted([each for each in fit if "score" in each])
     ranking = read_json(options.ranking)
-    ranking["useful"] |= {"base": base, "slope": slope, "read_of": fit_head["bank"]["responses"]}
+    ranking["useful"] = {"base": base, "slope": slope}
     with atomic_file(options.ranking, "w") as file:
         file.write(json.dumps(ranking, indent=1) + "\n")
     for each in (*fit, *report):

@@ -65,7 +65,8 @@ def test_training_finds_what_goes_together(monkeypatch: pytest.MonkeyPatch) -> N
     start = Head(
         *(0.1 * random.normal(size=shape).astype(np.float32) for shape in ((16, 8), (8,), (16, 8), (8,)))
     )
-    trained = bank_head.train_head(bank_head.States(*(each[:2500] for each in texts)), start, epochs=6)
+    first = bank_head.States(texts.said[:2500], texts.asked[:2500], texts.began[:2500], texts.begins[:2500])
+    trained = bank_head.train_head(first, start, epochs=6)
     assert mean_rank(trained, said[2500:], asked[2500:]) < 0.7 * mean_rank(start, said[2500:], asked[2500:])
 
 

@@ -145,8 +145,8 @@ def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[
 
 def _exact(segment: Segment, queries: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
     """(Q, limit) The rows nearest to each query, in any order, found block by block."""
-    scores = np.empty((len(queries), 0), np.float32)
-    rows = np.empty((len(queries), 0), np.int64)
+    scores: NDArray[np.float32] = np.empty((len(queries), 0), np.float32)
+    rows: NDArray[np.int64] = np.empty((len(queries), 0), np.int64)
     start = 0
     for block in _blocks(segment):
         new = np.arange(start, start + len(block))
@@ -155,7 +155,8 @@ def _exact(segment: Segment, queries: NDArray[np.float32], limit: int) -> NDArra
         rows = np.concatenate([rows, np.broadcast_to(new, (len(queries), len(new)))], axis=1)
         if scores.shape[1] > limit:
             best = np.argpartition(-scores, limit - 1, axis=1)[:, :limit]
-            scores, rows = (np.take_along_axis(each, best, axis=1) for each in (scores, rows))
+            scores = np.take_along_axis(scores, best, axis=1)
+            rows = np.take_along_axis(rows, best, axis=1)
     return rows
 
 

@@ -12,14 +12,13 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towhom.bank.heads import SHARE
-from towhom.bank.search import Query
+from towhom.bank.search import Found, Query
 from towhom.bank.store import Bank
 from towhom.bank.tables import ASKED, FLAGS, VECTORS, Table
 
@@ -27,19 +26,18 @@ Array = NDArray[np.float64]
 
 INPUTS = (
     "words", "share", "rarest", "answer_words", "answer_share", "answer_rarest", "sense", "fits",
-    "question_length", "answer_length", "times",
-    "asks", "question_asks", "thanked", "no_help", "asked_back",
+    "bm25", "question_length", "answer_length", "times", "asks", "question_asks", "thanked", "no_help",
 )  # fmt: skip
 """What a score is made of, except for the energy.
 
 `words`, `share`, `rarest`: what the message has in common with the earlier question: the overlap of their
 words, from 0 to 1; the share of the message's words; the rarest word; rare words count more. `answer_words`,
 `answer_share`, `answer_rarest`: the same for the response. `sense`: the cosine of the vectors of the message
-and of the question. `fits`: the cosine of the message and the response as its answer. `question_length`,
-`answer_length`: logarithms of how much the question says, and of the number of words of the response.
-`times`: logarithm of how often the response was said. The others are 0 or 1: the response asks something; the
-earlier message asked something; its author said that the response helped; the response sends people away, or
-says that its speaker does not know; the earlier message does not belong to its conversation's beginning.
+and of the question. `fits`: the cosine of the message and the response as its answer. `bm25`: see
+`search.Found`. `question_length`, `answer_length`: logarithms of how much the question says, and of the
+number of words of the response. `times`: logarithm of how often the response was said. The others are 0 or
+1: the response asks something; the earlier message asked something; its author said that the response
+helped; the response sends people away, or says that its speaker does not know.
 """
 _LEAST = 0.5
 """Messages that say less count as if they said so much."""
@@ -51,23 +49,19 @@ class Ranking(NamedTuple):
     Args:
         first: Weights of `INPUTS`, by which responses are chosen for the whole model to weigh.
         second: Weights of `INPUTS` and of the energy.
-        base: Logarithm of the odds that a response with score 0 is useful, in a bank of `read_of` responses.
+        base: Logarithm of the odds that a response with score 0 is useful.
         slope: By how much that grows with the score.
-        size: By how much it grows with the logarithm of the size of the bank.
-        read_of: Size of the bank whose responses were read.
     """
 
     first: Array
     second: Array
     base: float
     slope: float
-    size: float
-    read_of: int
 
-    def likely(self, scores: Array, responses: int) -> Array:
-        """How likely responses with some scores are useful, in a bank of a given size."""
-        odds = self.base + self.slope * scores + self.size * log(max(responses, 1) / self.read_of)
-        result: Array = 1.0 / (1.0 + np.exp(-np.clip(odds, -700, 700)))
+    def likely(self, scores: Array) -> Array:
+        """How likely responses with some scores are useful."""
+        odds = np.clip(self.base + self.slope * scores, -700, 700)
+        result: Array = 1.0 / (1.0 + np.exp(-odds))
         return result
 
 
@@ -83,25 +77,30 @@ def ranking() -> Ranking:
     )
 
 
-def looked_at(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDArray[np.float32]) -> Array:
-    """(N, `INPUTS`) What some responses have in common with a message.
+def looked_at(
+    bank: Bank, found: Found, queries: Sequence[Query], piece_weights: NDArray[np.float32]
+) -> Array:
+    """(N, Q, `INPUTS`) What the responses that were found have in common with each message.
 
     Args:
         bank: The bank.
-        numbers: Numbers of the responses.
-        query: The message to be answered.
+        found: The responses.
+        queries: The messages to be answered.
         piece_weights: (`PIECE_WEIGHTS`,) General weights of pieces; those rare in the bank count more.
     """
     tells = piece_weights**2 * bank.rarity
-    result = np.zeros((len(numbers), len(INPUTS)))
-    for places, rows, table in bank.at(numbers):
-        columns = (
-            *_in_common(table, "asked_pieces", rows, query, tells),
-            *_in_common(table, "pieces", rows, query, tells),
-            *_vectors(table, rows, query),
-            *_facts(table, rows, tells),
-        )
-        result[places] = np.stack(columns, axis=1)
+    result = np.zeros((len(found.numbers), len(queries), len(INPUTS)))
+    for places, rows, table in bank.at(found.numbers):
+        facts = _facts(table, rows, tells)
+        for place, query in enumerate(queries):
+            columns = (
+                *_in_common(table, "asked_pieces", rows, query, tells),
+                *_in_common(table, "pieces", rows, query, tells),
+                *_vectors(table, rows, query),
+                found.scores[places, place],
+                *facts,
+            )
+            result[places, place] = np.stack(columns, axis=1)
     return result
 
 
@@ -143,9 +142,7 @@ def _facts(table: Table, rows: NDArray[np.int64], tells: NDArray[np.float32]) ->
     _, owner, weights = _weighed(table, "asked_pieces", rows, tells)
     says = np.bincount(owner, weights, len(rows))
     words = table["tokens.offsets"][rows + 1] - table["tokens.offsets"][rows]
-    opening = table["opening.offsets"]
-    begins = (table["asked"][rows] == table["thread"][rows]) | (opening[rows + 1] > opening[rows])
     flags = table["flags"][rows].astype(np.int64)
     told = (flags >> FLAGS.index(name) & 1 for name in ("asks", "question asks", "thanked", "no help"))
-    columns = (np.log1p(says), np.log1p(words), np.log(table["times"][rows].clip(1)), *told, ~begins)
+    columns = (np.log1p(says), np.log1p(words), np.log(table["times"][rows].clip(1)), *told)
     return tuple(each.astype(np.float64) for each in columns)

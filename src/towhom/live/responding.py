@@ -24,7 +24,7 @@ from towhom.live.drafts import bounded, leads
 if TYPE_CHECKING:
     from towhom.live.model import Model
 
-FOUND, WEIGHED = 300, 120
+FOUND, WEIGHED = 500, 120
 """Number of responses that are found, and how many of them the whole model weighs."""
 LEAST = 0.25
 """The least probability of being useful at which a response is proposed."""
@@ -139,15 +139,15 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: b
         if not len(found.numbers):
             return []
         energies = bounded(weigh(channel, bank, found.numbers.tolist(), neutral))
-    return _ranked(people, asked, found, energies, weights, len(bank))
+    return _ranked(people, asked, found, energies, weights)
 
 
 def candidates(bank: Bank, asked: Sequence[Asked], channel: Channel) -> Candidates:
     """The responses that are found for some questions."""
-    numbers = search(bank, [each.query for each in asked], FOUND)
-    piece_weights = channel.ear.lexicon.piece_weights
-    looks = [looked_at(bank, numbers, each.query, piece_weights) for each in asked]
-    return Candidates(np.array(numbers, np.int64), np.stack(looks, axis=1))
+    queries = [each.query for each in asked]
+    found = search(bank, queries, FOUND)
+    looks = looked_at(bank, found, queries, channel.ear.lexicon.piece_weights)
+    return Candidates(np.array(found.numbers, np.int64), looks)
 
 
 def _ranked(
@@ -156,7 +156,6 @@ def _ranked(
     found: Candidates,
     energies: NDArray[np.float64],
     weights: Ranking,
-    responses: int,
 ) -> list[Ranked]:
     """The responses with their addressees, the best first."""
     names = list(people)
@@ -173,7 +172,7 @@ def _ranked(
     which = [question.get(column, 0) for column in answers.tolist()]
     energy = np.log(shares.sum(axis=1)) + most[:, 0]
     scores = np.column_stack([found.looks[np.arange(len(which)), which], energy]) @ weights.second
-    likely = weights.likely(scores, responses)
+    likely = weights.likely(scores)
     ranked = [
         Ranked(number, names[person], column, score, chance)
         for number, person, column, score, chance in zip(

@@ -56,10 +56,17 @@ def states_of(bank: Bank, model: Model, *, most: int, seed: int = 0) -> States:
         for start in range(0, len(rows), AT_ONCE):
             table = whole.at(rows[start : start + AT_ONCE])
             said = [table.numbers("tokens", row) for row in range(len(table))]
-            began = [without_slots(text) for text in table.texts("opening")]
-            sides = said, *(tokens_of(model, texts) for texts in (table.texts("question"), began))
-            found = (states(model, side).astype(np.float16) for side in sides)
-            parts.append(States(*found, np.array([bool(text) for text in began])))
+            asked = tokens_of(model, [without_slots(text) for text in table.texts("question")])
+            openings = [without_slots(text) for text in table.texts("opening")]
+            began = tokens_of(model, openings)
+            parts.append(
+                States(
+                    states(model, said).astype(np.float16),
+                    states(model, asked).astype(np.float16),
+                    states(model, began).astype(np.float16),
+                    np.array([bool(text) for text in openings]),
+                )
+            )
     return States(*map(np.concatenate, zip(*parts, strict=True)))
 
 

@@ -20,7 +20,7 @@ from towhom import Message
 from towhom.bank import Bank
 from towhom.bank.slots import without_slots
 from towhom.bank.tables import VECTORS, Table, column_of
-from towhom.bank.writing import first_of_each, text_keys, write_manifest, write_segment
+from towhom.bank.writing import first_of_each, next_segment, text_keys, write_manifest, write_segment
 from towhom.hearing.words import words
 from towhom.live import Model
 from towhom.live.channel import Channel
@@ -53,7 +53,16 @@ class Placed(NamedTuple):
     targets: list[Target]
 
 
-def place(folder: Path, bank: Bank, others: Sequence[Path], model: Model, *, count: int, seed: int) -> Placed:
+def place(
+    folder: Path,
+    bank: Bank,
+    others: Sequence[Path],
+    model: Model,
+    *,
+    count: int,
+    seed: int,
+    helpful: bool = False,
+) -> Placed:
     """Make a copy of a bank with the responses of other banks, and queries for these.
 
     Args:
@@ -63,25 +72,30 @@ def place(folder: Path, bank: Bank, others: Sequence[Path], model: Model, *, cou
         model: The model of all these banks.
         count: The largest number of queries, drawn at random.
         seed: Of the draw.
+        helpful: Whether only responses are looked for that `towhom answered` could show.
     """
     folder.mkdir()
     for segment in bank.segments:
         (folder / segment.folder.name).symlink_to(segment.folder.resolve(), target_is_directory=True)
     known = [text_keys(piece) for segment in bank.segments for piece in segment.table.pieces()]
-    start, entries, targets = len(bank), [*bank.manifest["segments"]], []
-    for other in map(Bank, others):
-        other.require_model(model.fingerprint)
-        for segment in other.segments:
-            keys = text_keys(segment.table)
-            (fresh,) = first_of_each([keys], np.concatenate(known))
-            known.append(keys)
-            kept = segment.table.at(np.flatnonzero(fresh))
-            targets += list(_targets(kept, start, other.folder.name))
-            start += len(kept)
-            name = f"segment-{9000 + len(entries)}"
-            pieces = [without_openings(piece, model) for piece in kept.pieces(AT_ONCE)]
-            entries.append(write_segment(folder / name, pieces, kept[VECTORS].shape[1]))
-    write_manifest(folder, {**bank.manifest, "segments": entries})
+    targets: list[Target] = []
+
+    def tables() -> Iterator[Table]:
+        start = len(bank)
+        for other in map(Bank, others):
+            other.require_model(model.fingerprint)
+            for segment in other.segments:
+                keys = text_keys(segment.table)
+                (fresh,) = first_of_each([keys], np.concatenate(known))
+                known.append(keys)
+                kept = segment.table.at(np.flatnonzero(fresh))
+                targets.extend(_targets(kept, start, other.folder.name, helpful=helpful))
+                start += len(kept)
+                yield from (without_openings(piece, model) for piece in kept.pieces(AT_ONCE))
+
+    width = bank.segments[0].table[VECTORS].shape[1]
+    added = write_segment(folder / next_segment(bank.manifest), tables(), width)
+    write_manifest(folder, {**bank.manifest, "segments": [*bank.manifest["segments"], added]})
     return Placed(Bank(folder), Random(seed).sample(targets, min(count, len(targets))))
 
 
@@ -92,8 +106,7 @@ def describe(bank: Bank) -> dict[str, Any]:
     return {"responses": len(bank), "logs": len(sources), "sha256 of their names and hashes": digest}
 
 
-def _targets(table: Table, start: int, log: str) -> Iterator[Target]:
-    """Queries for responses that `towhom answered` could show."""
+def _targets(table: Table, start: int, log: str, *, helpful: bool) -> Iterator[Target]:
     documents, channels = table.texts("document"), table.texts("channel")
     conversations = [(documents[row], channels[row], int(table["thread"][row])) for row in range(len(table))]
     together = defaultdict(set)
@@ -104,7 +117,8 @@ def _targets(table: Table, start: int, log: str) -> Iterator[Target]:
         query, question = without_slots(openings[row]), without_slots(questions[row])
         if len(query.split()) < _LEAST or question in query or query in question:
             continue
-        if table.has(row, "question asks") and not (table.has(row, "asks") or table.has(row, "no help")):
+        helps = table.has(row, "question asks") and not (table.has(row, "asks") or table.has(row, "no help"))
+        if helps or not helpful:
             siblings = frozenset(together[conversation] - {start + row})
             yield Target(query, start + row, siblings, log)
 

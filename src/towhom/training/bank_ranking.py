@@ -38,8 +38,10 @@ _SHRINK = 1.0
 """Strength of the regularization of weights, for inputs with a spread of 1."""
 _AT = (1, 10, 100)
 _STEPS = 20
-"""Steps of Newton's method."""
-_USEFUL = {"base": 0.0, "slope": 1.0, "size": -0.25, "read_of": 1_000_000}
+"""Steps of Newton's method, and how often each is halved."""
+_CONSTANT = 1e-6
+"""Inputs with a smaller spread get no weight."""
+_USEFUL = {"base": 0.0, "slope": 1.0}
 """The curve of usefulness before anybody has read anything."""
 
 
@@ -64,7 +66,7 @@ def found_for(bank: Bank, targets: Sequence[Target], model: Model) -> list[Examp
     found = []
     for target in targets:
         channel, asked = ask(model, target.query)
-        some = candidates(bank, [asked], channel).helpful()
+        some = candidates(bank, [asked], channel)
         some = some.at(np.flatnonzero(~np.isin(some.numbers, [*target.siblings])))
         found.append(Example(target, some.numbers, some.looks[:, 0]))
     return found
@@ -85,21 +87,34 @@ def fitted(some: Sequence[Example]) -> Array:
     """The weights at which the true responses are likeliest among all candidates, by Newton's method."""
     learned = [each for each in some if each.true >= 0]
     every = np.concatenate([each.looks for each in learned])
-    spread = every.std(axis=0) + 1e-9
+    spread = every.std(axis=0)
+    spread[spread < _CONSTANT] = np.inf
     bounds = np.cumsum([0, *(len(each.numbers) for each in learned)])
+    starts, true = bounds[:-1], bounds[:-1] + [each.true for each in learned]
     query = np.repeat(np.arange(len(learned)), np.diff(bounds))
     inputs = (every - every.mean(axis=0)) / spread
-    true = inputs[bounds[:-1] + [each.true for each in learned]]
-    weights = np.zeros(inputs.shape[1])
-    for _ in range(_STEPS):
+
+    def shares_of(weights: Array) -> tuple[Array, float]:
+        """How likely each candidate is, and the logarithm of how likely all of the truth is."""
         scores = inputs @ weights
-        odds = np.exp(scores - np.maximum.reduceat(scores, bounds[:-1])[query])
-        shares = odds / np.add.reduceat(odds, bounds[:-1])[query]
+        odds = np.exp(scores - np.maximum.reduceat(scores, starts)[query])
+        shares = odds / np.add.reduceat(odds, starts)[query]
+        return shares, float(np.log(shares[true] + 1e-300).sum() - 0.5 * _SHRINK * weights @ weights)
+
+    weights = np.zeros(inputs.shape[1])
+    shares, likely = shares_of(weights)
+    for _ in range(_STEPS):
         weighted = inputs * shares[:, None]
-        means = np.add.reduceat(weighted, bounds[:-1], axis=0)
-        slope = (true - means).sum(axis=0) - _SHRINK * weights
+        means = np.add.reduceat(weighted, starts, axis=0)
+        slope = inputs[true].sum(axis=0) - means.sum(axis=0) - _SHRINK * weights
         curve = inputs.T @ weighted - means.T @ means + _SHRINK * np.eye(len(weights))
-        weights += np.linalg.solve(curve, slope)
+        step = np.linalg.solve(curve, slope)
+        for _ in range(_STEPS):
+            shares, new = shares_of(weights + step)
+            if new >= likely:
+                break
+            step /= 2
+        weights, likely = weights + step, new
     result: Array = weights / spread
     return result
 
