@@ -41,6 +41,8 @@ _STEPS = 20
 """Steps of Newton's method, and how often each is halved."""
 _CONSTANT = 1e-6
 """Inputs with a smaller spread get no weight."""
+_ALONE = ("bm25", "words", "sense")
+"""Inputs that are also measured alone."""
 _USEFUL = {"base": 0.0, "slope": 1.0}
 """The curve of usefulness before anybody has read anything."""
 
@@ -133,6 +135,13 @@ def recall(found: Sequence[int | None]) -> dict[str, float]:
     return {str(at): round(sum(r is not None and r < at for r in found) / len(found), 4) for at in _AT}
 
 
+def _alone(name: str, weights: Array) -> Array:
+    """Weights, as many as the given ones, by which a single input decides."""
+    alone = np.zeros_like(weights)
+    alone[INPUTS.index(name)] = 1.0
+    return alone
+
+
 def main() -> None:
     """Learn weights, write them, and write a record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -161,6 +170,7 @@ def main() -> None:
         )
         left_out[room] = {
             "queries": len(own),
+            **{name: recall(places(own, _alone(name, second))) for name in _ALONE},
             "learned from all rooms": recall(places(own, second)),
             "learned from the other rooms": recall(places(own, fitted(others))) if others else None,
         }
@@ -177,7 +187,10 @@ def main() -> None:
         "bank": describe(bank), "others": {path.name: describe(Bank(path)) for path in options.others},
         "queries": len(before),
         "found": sum(each.true >= 0 for each in before),
-        "recall": {"first": recall(places(before, first)), "second": recall(places(after, second))},
+        "recall": {
+            **{name: recall(places(before, _alone(name, first))) for name in _ALONE},
+            "first": recall(places(before, first)), "second": recall(places(after, second)),
+        },
         "rooms": left_out, "weights": written,
     }  # fmt: skip
     sys.stderr.write(
