@@ -76,7 +76,10 @@ def place(
     """
     folder.mkdir()
     for segment in bank.segments:
-        (folder / segment.folder.name).symlink_to(segment.folder.resolve(), target_is_directory=True)
+        linked = folder / segment.folder.name
+        linked.mkdir()
+        for path in segment.folder.iterdir():
+            (linked / path.name).symlink_to(path.resolve())
     known = [text_keys(piece) for segment in bank.segments for piece in segment.table.pieces()]
     targets: list[Target] = []
 
