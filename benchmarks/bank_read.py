@@ -40,8 +40,12 @@ from towhom.records import circumstances, describe_data, write_record
 from towhom.threads.talks import gather
 from towhom.training.bank_queries import describe
 
-_SHRINK = 0.1
-"""Strength of the regularization of the slope, for scores with a spread of 1."""
+_NAMES = ("base", "slope", "says", "energy")
+_INPUTS = ("score", "says", "energy")
+"""Fields of `Ranking`, and the inputs of those but the first."""
+_SHRINK, _PRIOR = 1.0, np.array([1.0, 0.0, 0.0])
+"""Strength of the regularization, for inputs with a spread of 1, and where it draws to: a score is the
+logarithm of odds among candidates."""
 _WANTED = 0.5
 """The share of shown answers that must be useful, on the half that sets the threshold."""
 
@@ -95,11 +99,11 @@ def _ask(options: argparse.Namespace) -> None:
                 source = bank[best.number]
                 example |= {
                     "earlier": f"{source.opening or ''} / {source.question}", "answer": source.text,
-                    "score": best.score, "likely": best.likely,
+                    "why": best.why, "likely": best.likely,
                 }  # fmt: skip
             examples.append(example)
         if options.best:
-            examples.sort(key=lambda each: -each.get("score", -np.inf))
+            examples.sort(key=lambda each: -each["why"]["score"] if "why" in each else np.inf)
         for example in examples[: options.best]:
             file.write(json.dumps(example, ensure_ascii=False) + "\n")
 
@@ -123,21 +127,20 @@ def _questions(model: Model, path: Path) -> Iterator[list[Message]]:
 def _judge(options: argparse.Namespace) -> None:
     fit_head, fit = _read(options.fit, options.fit_verdicts)
     head, report = _read(options.report, options.report_verdicts)
-    base, slope = _fitted([each for each in fit if "score" in each])
     ranking = read_json(options.ranking)
-    ranking["useful"] = {"base": base, "slope": slope}
+    useful = ranking["useful"] = _fitted([each for each in fit if "why" in each])
     with atomic_file(options.ranking, "w") as file:
         file.write(json.dumps(ranking, indent=1) + "\n")
     for each in (*fit, *report):
-        each["likely"] = round(_likely(base, slope, each["score"]), 4) if "score" in each else 0.0
+        each["likely"] = round(_likely(useful, each["why"]), 4) if "why" in each else 0.0
     least = _threshold(fit)
     counts = {"fit_counts": _counted(fit, least), "report_counts": _counted(report, LEAST)}
     record = {
         **circumstances(), "seed": [fit_head["seed"], head["seed"]], "data": head["data"],
-        "fit_asked": fit_head, "report_asked": head, "useful": ranking["useful"], "least": least,
+        "fit_asked": fit_head, "report_asked": head, "useful": useful, "least": least,
         "default_least": LEAST, **counts, "fit": fit, "report": report,
     }  # fmt: skip
-    print(json.dumps({"useful": ranking["useful"], "least": least, **counts}, indent=1))
+    print(json.dumps({"useful": useful, "least": least, **counts}, indent=1))
     if options.json:
         write_record(options.json, record)
 
@@ -146,29 +149,32 @@ def _read(examples: Path, verdicts: Path) -> tuple[dict[str, Any], list[dict[str
     """How the examples were drawn, and the examples with their verdicts."""
     head, *found = (json.loads(line) for line in examples.read_text("utf-8").splitlines())
     return head, [
-        {"verdict": verdict, **{name: each[name] for name in ("where", "score") if name in each}}
+        {"verdict": verdict, **{name: each[name] for name in ("where", "why") if name in each}}
         for each, verdict in zip(found, verdicts.read_text("utf-8").split(), strict=True)
     ]
 
 
-def _fitted(examples: Sequence[dict[str, Any]]) -> tuple[float, float]:
-    """Base and slope by logistic regression, with Newton's method."""
-    scores = np.array([each["score"] for each in examples])
-    mean, spread = float(scores.mean()), float(scores.std()) + 1e-9
-    design = np.column_stack([np.ones(len(scores)), (scores - mean) / spread])
+def _fitted(examples: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """The curve by logistic regression, with Newton's method, drawn towards `_PRIOR`."""
+    x = np.array([[each["why"][name] for name in _INPUTS] for each in examples])
+    mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
+    design = np.column_stack([np.ones(len(x)), (x - mean) / spread])
     y = np.array([each["verdict"] == "useful" for each in examples], float)
-    shrink = np.diag([0.0, _SHRINK])
-    weights = np.zeros(2)
+    shrink = np.diag([0.0, *[_SHRINK] * len(_INPUTS)])
+    prior = np.array([0.0, *(_PRIOR * spread)])
+    weights = np.zeros(design.shape[1])
     for _ in range(50):
         p = 1 / (1 + np.exp(-design @ weights))
-        slope = design.T @ (y - p) - shrink @ weights
+        slope = design.T @ (y - p) - shrink @ (weights - prior)
         weights += np.linalg.solve((design.T * (p * (1 - p))) @ design + shrink, slope)
-    base, slope = (weights[0] - weights[1] * mean / spread, weights[1] / spread)
-    return round(float(base), 4), round(float(slope), 4)
+    own = weights[1:] / spread
+    found = [weights[0] - own @ mean, *own]
+    return dict(zip(_NAMES, np.round(found, 4).tolist(), strict=True))
 
 
-def _likely(base: float, slope: float, score: float) -> float:
-    return float(1 / (1 + np.exp(-(base + slope * score))))
+def _likely(useful: dict[str, float], why: dict[str, float]) -> float:
+    odds = sum(useful[name] * why.get(given, 1.0) for name, given in zip(_NAMES, ("", *_INPUTS), strict=True))
+    return float(1 / (1 + np.exp(-odds)))
 
 
 def _threshold(examples: Sequence[dict[str, Any]]) -> float:

@@ -2,8 +2,8 @@
 
 A response has a score, a weighted sum of `INPUTS`: words in common, similarities of vectors, the energy of
 the whole model, and some facts about the response. The weights are learned from conversations, without
-anybody's judgement (`towhom.training.bank_ranking`). A logistic curve of the score, fitted to answers that
-somebody has read, says how likely a response is useful.
+anybody's judgement (`towhom.training.bank_ranking`). A logistic curve, fitted to answers that somebody has
+read, says how likely a response is useful.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -49,19 +50,23 @@ class Ranking(NamedTuple):
     Args:
         first: Weights of `INPUTS`, by which responses are chosen for the whole model to weigh.
         second: Weights of `INPUTS` and of the energy.
-        base: Logarithm of the odds that a response with score 0 is useful.
-        slope: By how much that grows with the score.
+        base: Logarithm of the odds that a response is useful, if all else is 0.
+        slope: By how much that grows with the score. Scores are comparable for one message only.
+        says: By how much it grows with the logarithm of how much the message says; see `says`.
+        energy: By how much it grows with the energy of the response with the highest score.
     """
 
     first: Array
     second: Array
     base: float
     slope: float
+    says: float
+    energy: float
 
-    def likely(self, scores: Array) -> Array:
-        """How likely responses with some scores are useful."""
-        odds = np.clip(self.base + self.slope * scores, -700, 700)
-        result: Array = 1.0 / (1.0 + np.exp(-odds))
+    def likely(self, scores: Array, says: Array, energy: float) -> Array:
+        """How likely responses are useful, by their scores, what they answer, and the best one's energy."""
+        odds = self.base + self.slope * scores + self.says * says + self.energy * energy
+        result: Array = 1.0 / (1.0 + np.exp(-np.clip(odds, -700, 700)))
         return result
 
 
@@ -88,7 +93,7 @@ def looked_at(
         queries: The messages to be answered.
         piece_weights: (`PIECE_WEIGHTS`,) General weights of pieces; those rare in the bank count more.
     """
-    tells = piece_weights**2 * bank.rarity
+    tells = _tells(bank, piece_weights)
     result = np.zeros((len(found.numbers), len(queries), len(INPUTS)))
     for places, rows, table in bank.at(found.numbers):
         facts = _facts(table, rows, tells)
@@ -104,12 +109,26 @@ def looked_at(
     return result
 
 
+def says(bank: Bank, query: Query, piece_weights: NDArray[np.float32]) -> float:
+    """The logarithm of how much a message says: the number of its words, of which rare ones count more."""
+    return log(_mine(query, _tells(bank, piece_weights)))
+
+
+def _tells(bank: Bank, piece_weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(`PIECE_WEIGHTS`,) How much pieces tell, by the low bits of their hashes."""
+    result: NDArray[np.float32] = piece_weights**2 * bank.rarity
+    return result
+
+
+def _mine(query: Query, tells: NDArray[np.float32]) -> float:
+    return max(float(tells[query.pieces & np.uint32(len(tells) - 1)].sum()), _LEAST)
+
+
 def _in_common(
     table: Table, column: str, rows: NDArray[np.int64], query: Query, tells: NDArray[np.float32]
 ) -> tuple[Array, Array, Array]:
     """The overlap of the words of a column with those of a message, its share of the message, the rarest."""
-    mask = np.uint32(len(tells) - 1)
-    mine = max(float(tells[query.pieces & mask].sum()), _LEAST)
+    mine = _mine(query, tells)
     pieces, owner, weights = _weighed(table, column, rows, tells)
     both = weights * np.isin(pieces, query.pieces)
     theirs = np.maximum(np.bincount(owner, weights, len(rows)), _LEAST)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.bank.ranking import INPUTS, Ranking, looked_at, ranking
+from towhom.bank.ranking import INPUTS, Ranking, looked_at, ranking, says
 from towhom.bank.search import Query, search
 from towhom.bank.slots import filled
 from towhom.bank.store import Bank, Response
@@ -24,7 +24,7 @@ from towhom.live.drafts import bounded, leads
 if TYPE_CHECKING:
     from towhom.live.model import Model
 
-FOUND, WEIGHED = 500, 120
+FOUND, WEIGHED = 500, 64
 """Number of responses that are found, and how many of them the whole model weighs."""
 LEAST = 0.25
 """The least probability of being useful at which a response is proposed."""
@@ -89,6 +89,8 @@ class Ranked(NamedTuple):
     """See `towhom.bank.ranking.Ranking`."""
     likely: float
     """How likely it is useful."""
+    why: dict[str, float]
+    """What that was computed from; see `Ranking.likely`."""
 
 
 class Candidates(NamedTuple):
@@ -139,7 +141,9 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: b
         if not len(found.numbers):
             return []
         energies = bounded(weigh(channel, bank, found.numbers.tolist(), neutral))
-    return _ranked(people, asked, found, energies, weights)
+    piece_weights = channel.ear.lexicon.piece_weights
+    telling = np.array([says(bank, each.query, piece_weights) for each in asked])
+    return _ranked(people, asked, found, energies, weights, telling)
 
 
 def candidates(bank: Bank, asked: Sequence[Asked], channel: Channel) -> Candidates:
@@ -156,8 +160,9 @@ def _ranked(
     found: Candidates,
     energies: NDArray[np.float64],
     weights: Ranking,
+    telling: NDArray[np.float64],
 ) -> list[Ranked]:
-    """The responses with their addressees, the best first."""
+    """The responses with their addressees, the best first; `telling` is how much each question says."""
     names = list(people)
     belongs = np.zeros((energies.shape[1], len(names)))
     for place, columns in enumerate(people.values()):
@@ -172,19 +177,16 @@ def _ranked(
     which = [question.get(column, 0) for column in answers.tolist()]
     energy = np.log(shares.sum(axis=1)) + most[:, 0]
     scores = np.column_stack([found.looks[np.arange(len(which)), which], energy]) @ weights.second
-    likely = weights.likely(scores)
+    told, best = telling[which], float(energy[scores.argmax()])
+    likely = weights.likely(scores, told, best)
     ranked = [
-        Ranked(number, names[person], column, score, chance)
-        for number, person, column, score, chance in zip(
-            found.numbers.tolist(),
-            to.tolist(),
-            answers.tolist(),
-            scores.tolist(),
-            likely.tolist(),
-            strict=True,
+        Ranked(number, names[person], column, score, chance, {"score": score, "says": tell, "energy": best})
+        for number, person, column, score, chance, tell in zip(
+            found.numbers.tolist(), to.tolist(), answers.tolist(), scores.tolist(), likely.tolist(),
+            told.tolist(), strict=True,
         )
-    ]
-    return sorted(ranked, key=lambda each: (-each.score, each.number))
+    ]  # fmt: skip
+    return sorted(ranked, key=lambda each: (-each.likely, -each.score, each.number))
 
 
 def questions(
