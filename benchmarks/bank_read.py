@@ -43,7 +43,7 @@ from towhom.training.bank_queries import describe
 _NAMES = ("base", "slope", "says", "energy")
 _INPUTS = ("score", "says", "energy")
 """Fields of `Ranking`, and the inputs of those but the first."""
-_SHRINK, _PRIOR = 1.0, np.array([1.0, 0.0, 0.0])
+_SHRINK, _PRIOR = 3.0, np.array([1.0, 0.0, 0.0])
 """Strength of the regularization, for inputs with a spread of 1, and where it draws to: a score is the
 logarithm of odds among candidates."""
 _WANTED = 0.5
@@ -128,7 +128,8 @@ def _judge(options: argparse.Namespace) -> None:
     fit_head, fit = _read(options.fit, options.fit_verdicts)
     head, report = _read(options.report, options.report_verdicts)
     ranking = read_json(options.ranking)
-    useful = ranking["useful"] = _fitted([each for each in fit if "why" in each])
+    useful = _fitted([each for each in fit if "why" in each])
+    ranking["useful"] = {**useful, "read_of": fit_head["bank"]["responses"]}
     with atomic_file(options.ranking, "w") as file:
         file.write(json.dumps(ranking, indent=1) + "\n")
     for each in (*fit, *report):
@@ -137,7 +138,7 @@ def _judge(options: argparse.Namespace) -> None:
     counts = {"fit_counts": _counted(fit, least), "report_counts": _counted(report, LEAST)}
     record = {
         **circumstances(), "seed": [fit_head["seed"], head["seed"]], "data": head["data"],
-        "fit_asked": fit_head, "report_asked": head, "useful": useful, "least": least,
+        "fit_asked": fit_head, "report_asked": head, "useful": ranking["useful"], "least": least,
         "default_least": LEAST, **counts, "fit": fit, "report": report,
     }  # fmt: skip
     print(json.dumps({"useful": useful, "least": least, **counts}, indent=1))

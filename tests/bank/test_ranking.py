@@ -78,12 +78,13 @@ class TestRanking:
         assert found.second.shape == (len(INPUTS) + 1,)
         assert found.slope > 0
 
-    def test_likelier_with_a_higher_score(self) -> None:
-        curve = Ranking(np.zeros(1), np.zeros(2), base=-3.0, slope=1.0, says=-1.0, energy=0.5)
+    def test_likelier_with_a_higher_score_and_in_a_smaller_bank(self) -> None:
+        curve = Ranking(np.zeros(1), np.zeros(2), -3.0, slope=1.0, says=-1.0, energy=0.5, read_of=1000)
         two = np.zeros(2)
-        assert curve.likely(np.array([0.0, 5.0]), two, 0.0) == pytest.approx([0.0474, 0.881], abs=1e-3)
-        assert curve.likely(two, np.array([0.0, 2.0]), 4.0) == pytest.approx([0.269, 0.0474], abs=1e-3)
-        assert curve.likely(np.array([1e9, -1e9]), two, 0.0).tolist() == [1.0, pytest.approx(0.0)]
+        assert curve.likely(np.array([0.0, 5.0]), two, 0.0, 1000) == pytest.approx([0.0474, 0.881], abs=1e-3)
+        assert curve.likely(two, np.array([0.0, 2.0]), 4.0, 1000) == pytest.approx([0.269, 0.0474], abs=1e-3)
+        assert curve.likely(two, two, 0.0, 50) == pytest.approx([0.499, 0.499], abs=1e-3)
+        assert curve.likely(np.array([1e9, -1e9]), two, 0.0, 0).tolist() == [1.0, pytest.approx(0.0)]
 
 
 def drawn(weights: list[float], count: int = 400, seed: int = 0) -> list[Example]:

@@ -53,7 +53,10 @@ class Ranking(NamedTuple):
         base: Logarithm of the odds that a response is useful, if all else is 0.
         slope: By how much that grows with the score. Scores are comparable for one message only.
         says: By how much it grows with the logarithm of how much the message says; see `says`.
-        energy: By how much it grows with the energy of the response with the highest score.
+        energy: By how much it grows with the energy.
+        read_of: Size of the bank that the responses came from to which the curve was fitted. In a bank of
+            `e` times as many, as many more responses resemble a message by chance; so all scores count as if
+            they were lower by 1.
     """
 
     first: Array
@@ -62,9 +65,18 @@ class Ranking(NamedTuple):
     slope: float
     says: float
     energy: float
+    read_of: int
 
-    def likely(self, scores: Array, says: Array, energy: float) -> Array:
-        """How likely responses are useful, by their scores, what they answer, and the best one's energy."""
+    def likely(self, scores: Array, says: Array, energy: Array | float, responses: int) -> Array:
+        """How likely responses are useful.
+
+        Args:
+            scores: (N,) Their scores.
+            says: (N,) How much the messages say that they answer.
+            energy: (N,) Their energies.
+            responses: The size of the bank.
+        """
+        scores = scores - log(max(responses, 1) / self.read_of)
         odds = self.base + self.slope * scores + self.says * says + self.energy * energy
         result: Array = 1.0 / (1.0 + np.exp(-np.clip(odds, -700, 700)))
         return result

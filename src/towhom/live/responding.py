@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.bank.ranking import INPUTS, Ranking, looked_at, ranking, says
+from towhom.bank.ranking import INPUTS, looked_at, ranking, says
 from towhom.bank.search import Query, search
 from towhom.bank.slots import filled
 from towhom.bank.store import Bank, Response
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOUND, WEIGHED = 500, 64
 """Number of responses that are found, and how many of them the whole model weighs."""
-LEAST = 0.25
+LEAST = 0.3
 """The least probability of being useful at which a response is proposed."""
 _QUERIES = 3
 """The largest number of questions that are searched for."""
@@ -85,8 +85,6 @@ class Ranked(NamedTuple):
     to: str | None
     answers: int
     """How many messages back the message is that it answers, counted from 0."""
-    score: float
-    """See `towhom.bank.ranking.Ranking`."""
     likely: float
     """How likely it is useful."""
     why: dict[str, float]
@@ -134,16 +132,15 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: b
         return []
     neutral = channel.ear.imagine(Message(responder, ""))
     asked = questions(channel, model, neutral, np.concatenate([*people.values()]), whole=whole)
-    weights = ranking()
     with bank.reading():
         found = candidates(bank, asked, channel)
-        found = (found.helpful() if whole else found).promising(weights.first)
+        found = (found.helpful() if whole else found).promising(ranking().first)
         if not len(found.numbers):
             return []
         energies = bounded(weigh(channel, bank, found.numbers.tolist(), neutral))
     piece_weights = channel.ear.lexicon.piece_weights
     telling = np.array([says(bank, each.query, piece_weights) for each in asked])
-    return _ranked(people, asked, found, energies, weights, telling)
+    return _ranked(people, asked, found, energies, telling, len(bank))
 
 
 def candidates(bank: Bank, asked: Sequence[Asked], channel: Channel) -> Candidates:
@@ -159,11 +156,11 @@ def _ranked(
     asked: Sequence[Asked],
     found: Candidates,
     energies: NDArray[np.float64],
-    weights: Ranking,
     telling: NDArray[np.float64],
+    responses: int,
 ) -> list[Ranked]:
     """The responses with their addressees, the best first; `telling` is how much each question says."""
-    names = list(people)
+    weights, names = ranking(), list(people)
     belongs = np.zeros((energies.shape[1], len(names)))
     for place, columns in enumerate(people.values()):
         belongs[columns, place] = 1.0
@@ -178,15 +175,16 @@ def _ranked(
     energy = np.log(shares.sum(axis=1)) + most[:, 0]
     scores = np.column_stack([found.looks[np.arange(len(which)), which], energy]) @ weights.second
     told, best = telling[which], float(energy[scores.argmax()])
-    likely = weights.likely(scores, told, best)
-    ranked = [
-        Ranked(number, names[person], column, score, chance, {"score": score, "says": tell, "energy": best})
-        for number, person, column, score, chance, tell in zip(
-            found.numbers.tolist(), to.tolist(), answers.tolist(), scores.tolist(), likely.tolist(),
-            told.tolist(), strict=True,
+    order = np.lexsort((found.numbers, -scores, -weights.likely(scores, told, best, responses)))
+    # No response is called likelier than one that ranks before it.
+    likely = np.minimum.accumulate(weights.likely(scores, told, energy, responses)[order])
+    return [
+        Ranked(
+            int(found.numbers[row]), names[to[row]], int(answers[row]), chance,
+            {"score": float(scores[row]), "says": float(told[row]), "energy": float(energy[row])},
         )
+        for row, chance in zip(order.tolist(), likely.tolist(), strict=True)
     ]  # fmt: skip
-    return sorted(ranked, key=lambda each: (-each.likely, -each.score, each.number))
 
 
 def questions(

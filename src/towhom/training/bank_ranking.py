@@ -43,7 +43,7 @@ _CONSTANT = 1e-6
 """Inputs with a smaller spread get no weight."""
 _ALONE = ("bm25", "words", "sense")
 """Inputs that are also measured alone."""
-_USEFUL = {"base": 0.0, "slope": 1.0, "says": 0.0, "energy": 0.0}
+_USEFUL = {"base": 0.0, "slope": 1.0, "says": 0.0, "energy": 0.0, "read_of": 1_000_000}
 """The curve of usefulness before anybody has read anything."""
 
 
