@@ -163,6 +163,9 @@ def _ways(bank: Bank, model: Model, target: Target, others: _Others, number: int
         "BM25 over questions": lambda: by_words(bank, asked, _MOST, weights=_QUESTIONS),
         "BM25 over answers": lambda: by_words(bank, asked, _MOST, weights=_ANSWERS),
         "BM25 over both": lambda: by_words(bank, asked, _MOST, weights=_BOTH),
+        "BM25 over both, only helpful ones": lambda: _helpful(
+            bank, by_words(bank, asked, 2 * _MOST, weights=_BOTH)
+        ),
         "vectors of questions": lambda: _by_vectors(bank, query, (0.0, 1.0)),
         "vectors of answers": lambda: _by_vectors(bank, query, (1.0, -SHARE)),
         "vectors of both": lambda: nearest(bank, query.vector, _MOST),
@@ -181,6 +184,16 @@ def _ways(bank: Bank, model: Model, target: Target, others: _Others, number: int
             ]
         )
     return ways
+
+
+def _helpful(bank: Bank, numbers: Sequence[int]) -> list[int]:
+    """Those that answered a question, do not ask back, and do not send people away."""
+    wanted = np.zeros(len(numbers), bool)
+    for places, rows, table in bank.at(numbers):
+        for place, row in zip(places.tolist(), rows.tolist(), strict=True):
+            asks, no_help = (table.has(row, flag) for flag in ("asks", "no help"))
+            wanted[place] = table.has(row, "question asks") and not asks and not no_help
+    return [number for number, each in zip(numbers, wanted.tolist(), strict=True) if each]
 
 
 def _by_vectors(bank: Bank, query: Query, weights: tuple[float, float]) -> list[int]:
