@@ -190,9 +190,9 @@ def _helpful(bank: Bank, numbers: Sequence[int]) -> list[int]:
     """Those that answered a question, do not ask back, and do not send people away."""
     wanted = np.zeros(len(numbers), bool)
     for places, rows, table in bank.at(numbers):
-        for place, row in zip(places.tolist(), rows.tolist(), strict=True):
+        for at, row in zip(places.tolist(), rows.tolist(), strict=True):
             asks, no_help = (table.has(row, flag) for flag in ("asks", "no help"))
-            wanted[place] = table.has(row, "question asks") and not asks and not no_help
+            wanted[at] = table.has(row, "question asks") and not asks and not no_help
     return [number for number, each in zip(numbers, wanted.tolist(), strict=True) if each]
 
 
