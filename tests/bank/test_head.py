@@ -11,7 +11,10 @@ import pytest
 from safetensors.numpy import load_file
 
 from towhom import load
+from towhom.bank import Bank, heads
 from towhom.bank.heads import Head, head_of, own_head, signature
+from towhom.bank.tables import SCALES
+from towhom.errors import BankError
 
 
 def test_they_belong_to_the_bundled_model() -> None:
@@ -40,6 +43,13 @@ def mean_rank(head: Head, said: np.ndarray, asked: np.ndarray) -> float:
     return float((scores > np.diag(scores)[:, None]).sum(1).mean())
 
 
+def test_a_signature_changes_with_the_projections(monkeypatch: pytest.MonkeyPatch) -> None:
+    fingerprint = load().fingerprint
+    before, content = signature(fingerprint), (Path(heads.__file__).parent / "head.safetensors").read_bytes()
+    monkeypatch.setattr(heads, "_content", lambda: content + b" ")
+    assert signature(fingerprint) not in (before, fingerprint)
+
+
 def test_training_finds_what_goes_together(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     from towhom.training import bank_head
@@ -50,10 +60,13 @@ def test_training_finds_what_goes_together(monkeypatch: pytest.MonkeyPatch) -> N
     random = np.random.default_rng(0)
     asked = random.normal(size=(3000, 16)).astype(np.float16)
     said = (asked[:, ::-1] + 0.3 * random.normal(size=asked.shape)).astype(np.float16)
+    began = (asked + 0.3 * random.normal(size=asked.shape)).astype(np.float16)
+    texts = bank_head.States(said, asked, began, random.random(len(said)) < 0.5)
     start = Head(
         *(0.1 * random.normal(size=shape).astype(np.float32) for shape in ((16, 8), (8,), (16, 8), (8,)))
     )
-    trained = bank_head.train_head(said[:2500], asked[:2500], start, epochs=6)
+    first = bank_head.States(texts.said[:2500], texts.asked[:2500], texts.began[:2500], texts.begins[:2500])
+    trained = bank_head.train_head(first, start, epochs=6)
     assert mean_rank(trained, said[2500:], asked[2500:]) < 0.7 * mean_rank(start, said[2500:], asked[2500:])
 
 
@@ -65,3 +78,29 @@ def test_the_command(built: Path, tmp_path: Path) -> None:
     assert {name: each.shape for name, each in load_file(out).items()} == {
         name: each.shape for name, each in load().head._asdict().items()
     }
+
+
+def test_vectors_are_made_again(bank_folder: Path) -> None:
+    """From the texts of the bank alone, they are nearly what building made."""
+    from towhom.training.bank_vectors import make_again
+
+    before = Bank(bank_folder)
+    make_again(before, load())
+    after = Bank(bank_folder)
+    after.check()
+    assert len(list(bank_folder.glob("segment-*"))) == 1
+    for name, scale in SCALES.items():
+        old, new = (
+            bank.segments[0].table[name] * bank.segments[0].table[scale][:, None] for bank in (before, after)
+        )
+        cosines = (old * new).sum(1) / np.linalg.norm(old, axis=1) / np.linalg.norm(new, axis=1)
+        assert np.median(cosines) > 0.98
+
+
+def test_vectors_of_another_model(bank_folder: Path) -> None:
+    from towhom.training.bank_vectors import make_again
+
+    bank = Bank(bank_folder)
+    bank.model = "another"
+    with pytest.raises(BankError, match="build it again"):
+        make_again(bank, load())

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from towhom import Message, load
 from towhom.bank import Bank
-from towhom.bank.search import by_words, merged, nearest
+from towhom.bank.phrases import chosen
+from towhom.bank.search import by_words, merged, nearest, scored_by_words, search
 from towhom.bank.tables import VECTORS
 from towhom.hearing.utterance import Utterance
 from towhom.live import Model, Session
-from towhom.live.answered import open_questions
+from towhom.live.answered import answers_to, open_questions
+from towhom.live.banking import add_to_bank
+from towhom.training.bank_queries import ask
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +69,17 @@ class TestRespond:
 
     def test_an_empty_bank(self, session: Session, small_bank: Callable[..., Bank]) -> None:
         assert session.respond("pia", small_bank("[10:00] <ada> all alone here"), least=0.0) == []
+
+    def test_no_answer_asks_back(self, model: Model, small_bank: Callable[..., Bank]) -> None:
+        bank = small_bank(
+            "[10:00] <zorabel> how do I resize a partition without losing data?",
+            "[10:01] <quentyn> zorabel: which partition do you want to resize, and how large is it?",
+            "[10:05] <mirabel> how do I resize a partition while it is mounted?",
+            "[10:06] <quentyn> mirabel: boot gparted off a stick, shrink it there, backup first",
+        )
+        question = [Message("kurt", "how can I resize a partition?")]
+        found = [each.response for each in answers_to(model, question, bank, least=0.0)]
+        assert found == ["boot gparted off a stick, shrink it there, backup first"]
 
     def test_slots_have_names(self, model: Model, small_bank: Callable[..., Bank]) -> None:
         bank = small_bank(
@@ -122,6 +137,34 @@ class TestSearch:
             "[10:03] <dee> cyd: every disk has a line in /etc/fstab, one for each of them",
         )
         assert "every disk" in bank[by_words(bank, "can I edit /etc/fstab by hand?", 2)[0]].text
+
+    def test_a_query_uses_its_rarest_words(self) -> None:
+        counts = {"the": 900_000, "driver": 4000, "printer": 3000, "e18": 60}
+        assert chosen("the E18 driver of the printer", counts, 1_000_000) == ["of", "e18", "printer"]
+        assert chosen("the driver", counts, 1_000_000, most=10) == ["driver"]
+        assert chosen("the the", counts, 1_000_000) == []
+        assert chosen("install libc6-dev", {"install": 900_000}, 1_000_000) == ["dev", "libc6", "libc6 dev"]
+
+    def test_words_are_found_in_all_segments(self, bank_folder: Path, tmp_path: Path) -> None:
+        log = tmp_path / "more.txt"
+        log.write_text(
+            "# 20240701\n"
+            "[10:00] <zora> the kettle shows error e77 and hisses, what is that?\n"
+            "[10:01] <quentin> zora: e77 is scale on the sensor, boil vinegar in it once and rinse\n",
+            "utf-8",
+        )
+        add_to_bank(bank_folder, [log])
+        found = scored_by_words(Bank(bank_folder), "my dishwasher says e18, is that like e77?", 50)
+        assert {"E18", "e77"} <= {word for n in found for word in Bank(bank_folder)[n].text.split()}
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+
+    def test_scores_by_words_are_comparable_between_banks(self, model: Model, bank: Bank) -> None:
+        _, asked = ask(model, "what does E18 mean?")
+        found = search(bank, [asked.query], 10)
+        assert len(found.numbers) == len(found.scores) == 10
+        best = found.numbers[int(found.scores[:, 0].argmax())]
+        assert "E18" in bank[best].text
+        assert 0 < found.scores.max() < 3
 
     def test_merging(self) -> None:
         assert merged([(1.0, [1, 2, 3]), (1.0, [2, 4])])[0] == 2

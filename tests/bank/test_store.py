@@ -32,7 +32,7 @@ def test_no_bank(tmp_path: Path) -> None:
 
 def test_another_version(bank_folder: Path) -> None:
     change(bank_folder, version=9)
-    with pytest.raises(BankError, match=r"version 9, this towhom .* reads version 2"):
+    with pytest.raises(BankError, match=r"version 9, this towhom .* reads version 3"):
         Bank(bank_folder)
 
 

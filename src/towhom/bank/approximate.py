@@ -1,8 +1,9 @@
 """An index for banks of a million responses and more: finds nearest vectors without comparing all (faiss).
 
-Similar vectors are grouped into cells, with 4 bits for every two numbers; a query searches the cells nearest
-to it, and compares the `_LOOKED_AT` best vectors again, exactly. The number of cells to search is determined
-when the index is built: as many as it takes to find `RECALL` of what exact search finds.
+Similar vectors are grouped into cells, with 4 bits for every two numbers of the difference from the cell's
+center. A query searches the cells nearest to it, and compares the best of their vectors again, exactly. The
+number of cells to search is determined when the index is built: as many as it takes to find `RECALL` of what
+exact search finds.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from towhom.files import atomic_file
 RECALL = 0.985
 """The share of what exact search finds that the index finds, for the questions by which it is tuned; for
 others, it is a little less."""
-_NEAREST = 300
+_NEAREST = 500
 """Number of nearest responses by which recall is measured."""
-_LOOKED_AT = 4000
-"""Number of responses that are compared exactly."""
+_LOOKED_AT, _FEWEST_LOOKED_AT = 7.0, 4000
+"""Number of responses that are compared exactly, as a multiple of the square root of their number, and the
+minimum."""
 _CELLS = 2.0
 """Number of cells, as a multiple of the square root of the number of responses."""
 _PER_CELL = 40
@@ -96,7 +98,8 @@ def _looked_up(
 ) -> NDArray[np.int64]:
     """(Q, K) Candidate rows for exact comparison; -1 where there are no more."""
     parameters = faiss.SearchParametersIVF(nprobe=probes)
-    _, rows = index.search(np.ascontiguousarray(queries), min(_LOOKED_AT, count), params=parameters)
+    most = min(max(int(_LOOKED_AT * sqrt(count)), _FEWEST_LOOKED_AT), count)
+    _, rows = index.search(np.ascontiguousarray(queries), most, params=parameters)
     found: NDArray[np.int64] = rows
     return found
 
@@ -106,7 +109,7 @@ def _trained(faiss: Any, segment: Segment) -> Any:
     cells = max(1, min(int(_CELLS * sqrt(count)), count // _PER_CELL))
     coarse = faiss.IndexFlatIP(width)
     index = faiss.IndexIVFPQFastScan(coarse, width, cells, width // 2, 4, faiss.METRIC_INNER_PRODUCT)
-    index.by_residual = False
+    index.by_residual = True
     rows = np.random.default_rng(0).choice(count, min(count, cells * _PER_CELL), replace=False)
     rows.sort()
     index.train(_vectors(segment, np.resize(rows, max(len(rows), _FEWEST))))
@@ -130,8 +133,7 @@ def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[
     """The number of cells that a query must search, and the recall that this gives."""
     faiss = _faiss()
     limit = min(_NEAREST, len(segment.table))
-    scores = np.concatenate([block @ queries.T for block in _blocks(segment)])
-    exact = np.argpartition(-scores, limit - 1, axis=0)[:limit].T
+    exact = _exact(segment, queries, limit)
     probes = 1
     while True:
         # Every true neighbour among the candidates is found, because these are compared exactly.
@@ -142,6 +144,23 @@ def _tuned(index: Any, segment: Segment, queries: NDArray[np.float32]) -> tuple[
         if recall >= RECALL or probes >= index.nlist:
             return probes, recall
         probes = min(max(probes + 1, int(probes * 1.3)), index.nlist)
+
+
+def _exact(segment: Segment, queries: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
+    """(Q, limit) The rows nearest to each query, in any order, found block by block."""
+    scores: NDArray[np.float32] = np.empty((len(queries), 0), np.float32)
+    rows: NDArray[np.int64] = np.empty((len(queries), 0), np.int64)
+    start = 0
+    for block in _blocks(segment):
+        new = np.arange(start, start + len(block))
+        start += len(block)
+        scores = np.concatenate([scores, queries @ block.T], axis=1)
+        rows = np.concatenate([rows, np.broadcast_to(new, (len(queries), len(new)))], axis=1)
+        if scores.shape[1] > limit:
+            best = np.argpartition(-scores, limit - 1, axis=1)[:, :limit]
+            scores = np.take_along_axis(scores, best, axis=1)
+            rows = np.take_along_axis(rows, best, axis=1)
+    return rows
 
 
 @lru_cache(maxsize=16)

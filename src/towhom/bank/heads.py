@@ -8,6 +8,7 @@ factors, such as the speaker and the time, are considered only when the best few
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -22,9 +23,9 @@ from towhom.crosstalk.words import TOWERS
 Array = NDArray[np.float32]
 _ANSWERS = 0
 """Index of the pair of projections for how well an answer fits what it answers."""
-_TRAINED_FOR = "c4a6e36e876f88a8c7cb8bca259724f4e1bd978555c5bd6d381bc15a6c8ce424"
-"""The fingerprint of the model whose projections were trained; other models use their own."""
-ASKED = 0.5
+_SHORT = 12
+"""Digits of the hash of projections."""
+SHARE = 2.0
 """Weight of the similarity to what a response answered, relative to how well it fits as an answer."""
 
 
@@ -51,19 +52,19 @@ class Head(NamedTuple):
         Its product with a question is a sum: how well the response answers the question, and how similar the
         question is to the one that was answered.
         """
-        return answers + np.float32(ASKED) * asked
+        return answers + np.float32(SHARE) * asked
 
 
 def head_of(weights: dict[str, Array], fingerprint: str) -> Head:
     """The projections for a model."""
-    return _trained() if fingerprint == _TRAINED_FOR else own_head(weights)
+    return _trained() if fingerprint == _trained_for() else own_head(weights)
 
 
 def signature(fingerprint: str) -> str:
-    """Identifies comparable vectors; other models and other projections have other signatures."""
-    if fingerprint != _TRAINED_FOR:
+    """Identifies comparable vectors: those of the same model, by the same projections."""
+    if fingerprint != _trained_for():
         return fingerprint
-    return sha256(fingerprint.encode() + _content()).hexdigest()
+    return f"{sha256(_content()).hexdigest()[:_SHORT]}-{fingerprint}"
 
 
 def own_head(weights: dict[str, Array]) -> Head:
@@ -80,6 +81,13 @@ def own_head(weights: dict[str, Array]) -> Head:
 @cache
 def _content() -> bytes:
     return (files("towhom.bank") / "head.safetensors").read_bytes()
+
+
+@cache
+def _trained_for() -> str:
+    """The fingerprint of the model whose projections were trained; other models use their own."""
+    size = int.from_bytes(_content()[:8], "little")
+    return str(json.loads(_content()[8 : 8 + size])["__metadata__"]["model"])
 
 
 @cache

@@ -7,7 +7,8 @@ words until those occur `LOOKED_AT` times in all, so that it stays fast however 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -77,7 +78,6 @@ def write_phrases(path: Path, rows: Iterable[tuple[int, str, str, str]]) -> None
         base.execute(
             "INSERT INTO counts SELECT term, doc FROM vocabulary WHERE doc > ? ORDER BY term", (_FEW,)
         )
-        base.execute("INSERT INTO counts SELECT '', count(*) FROM words_docsize")
         base.execute("COMMIT")
         base.execute("VACUUM")
 
@@ -98,43 +98,43 @@ class Phrases:
             base.close()
 
     def search(
-        self,
-        text: str,
-        limit: int,
-        *,
-        weights: tuple[float, float, float] = (1.0, 1.0, 1.0),
-        rare: bool = True,
-        most: int = LOOKED_AT,
+        self, query: Sequence[str], limit: int, *, weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
     ) -> list[tuple[float, int]]:
-        """Scores and rows of the responses that share rare words with a text, the best first.
+        """Scores (BM25) and rows of the responses that have any of some words, the best first.
 
         Args:
-            text: The text of the query.
+            query: The words, and phrases of words; see `chosen`.
             limit: Maximum number of results.
             weights: Weights of words in each of `PHRASES`; those with 0 are not searched.
-            rare: Whether only the rarest words are used; using all takes time proportional to the bank.
-            most: Maximum occurrences of words to examine, if there is more than one rare word.
 
         Raises:
             BankError: The index is damaged.
         """
-        try:
-            with self._opened() as base:
-                every = [f'"{term}"' for term in dict.fromkeys(terms_of(text))]
-                query = " OR ".join(_rarest(base, text, most) if rare else every)
-                columns = " ".join(name for name, each in zip(PHRASES, weights, strict=True) if each)
-                if not query or not columns:
-                    return []
-                found = base.execute(
-                    "SELECT bm25(words, ?, ?, ?) AS score, rowid FROM words WHERE words MATCH ? "
-                    "ORDER BY score, rowid LIMIT ?",
-                    (*weights, f"{{{columns}}} : ({query})", limit),
-                )
-                return [(-float(score), int(row)) for score, row in found]
-        except sqlite3.Error as error:
-            raise BankError(
-                f"{self._path}: the index of words cannot be read ({error}); build the bank again"
-            ) from error
+        columns = " ".join(name for name, each in zip(PHRASES, weights, strict=True) if each)
+        if not query or not columns:
+            return []
+        wanted = " OR ".join(f'"{each}"' for each in query)
+        with self._opened() as base:
+            found = base.execute(
+                "SELECT bm25(words, ?, ?, ?) AS score, rowid FROM words WHERE words MATCH ? "
+                "ORDER BY score, rowid LIMIT ?",
+                (*weights, f"{{{columns}}} : ({wanted})", limit),
+            )
+            return [(-float(score), int(row)) for score, row in found]
+
+    def counts(self, terms: Sequence[str]) -> Counter[str]:
+        """The number of responses with each word, for words that occur in more than `_FEW`.
+
+        Raises:
+            BankError: The index is damaged.
+        """
+        counts = Counter[str]()
+        with self._opened() as base:
+            for part in _in_parts(terms, _AT_ONCE):
+                marks = ", ".join("?" * len(part))
+                query = f"SELECT term, responses FROM counts WHERE term IN ({marks})"  # noqa: S608
+                counts.update({str(term): int(count) for term, count in base.execute(query, part)})
+        return counts
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -143,40 +143,47 @@ class Phrases:
             base = self._idle.pop()
         except IndexError:
             uri = f"file:{quote(str(self._path.resolve()))}?mode=ro&immutable=1"
-            base = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        yield base
+            base = self._connected(uri)
+        try:
+            yield base
+        except sqlite3.Error as error:
+            raise BankError(
+                f"{self._path}: the index of words cannot be read ({error}); build the bank again"
+            ) from error
         self._idle.append(base)
 
+    def _connected(self, uri: str) -> sqlite3.Connection:
+        try:
+            return sqlite3.connect(uri, uri=True, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise BankError(f"{self._path}: cannot be opened ({error}); build the bank again") from error
 
-def _rarest(base: sqlite3.Connection, text: str, looks: int) -> list[str]:
-    """The rarest words of a text, and phrases of words written together, in quotes."""
-    terms = list(dict.fromkeys(terms_of(text)))
-    counts = _counts(base, ["", *terms])
-    most = max(_COMMON * counts.pop("", 0), _FEW)
-    chosen: list[str] = []
+
+def chosen(text: str, counts: Mapping[str, int], responses: int, most: int = LOOKED_AT) -> list[str]:
+    """The rarest words of a text, and phrases of words written together.
+
+    Args:
+        text: The text.
+        counts: The number of responses with each word; see `Phrases.counts`.
+        responses: The number of responses.
+        most: Maximum occurrences of words to examine, if there is more than one rare word.
+    """
+    terms = dict.fromkeys(terms_of(text))
+    limit = max(_COMMON * responses, _FEW)
+    found: list[str] = []
     looked_at = 0
     for count, term in sorted((counts.get(term, 1), term) for term in terms)[:_TERMS]:
         looked_at += count
-        if count > most or (chosen and looked_at > looks):
+        if count > limit or (found and looked_at > most):
             break
-        chosen.append(term)
-    known = set(chosen)
+        found.append(term)
+    known = set(found)
     together = []
     for chunk in _CHUNK.findall(text):
         parts = _TERM.findall(chunk.lower())  # /etc/fstab, libc6-dev: a match of the whole counts more
         if len(parts) > 1 and not known.isdisjoint(parts):
             together.append(" ".join(parts))
-    return [f'"{each}"' for each in (*chosen, *together[:_TERMS])]
-
-
-def _counts(base: sqlite3.Connection, terms: Sequence[str]) -> dict[str, int]:
-    """The number of responses with each word, for words that occur in more than `_FEW`."""
-    counts = {}
-    for part in _in_parts(terms, _AT_ONCE):
-        marks = ", ".join("?" * len(part))
-        query = f"SELECT term, responses FROM counts WHERE term IN ({marks})"  # noqa: S608
-        counts.update({str(term): int(count) for term, count in base.execute(query, part)})
-    return counts
+    return [*found, *together[:_TERMS]]
 
 
 def _in_parts(values: Sequence[str], size: int) -> Iterator[Sequence[str]]:

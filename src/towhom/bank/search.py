@@ -6,16 +6,18 @@ thousand. For more, there is `towhom.bank.approximate`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towhom.bank.approximate import has_faiss, nearest_in
-from towhom.bank.phrases import LOOKED_AT
+from towhom.bank.phrases import LOOKED_AT, chosen, terms_of
 from towhom.bank.store import Bank, Segment
-from towhom.bank.tables import ASKED, VECTORS
+from towhom.bank.tables import VECTORS
 
 _BLOCK = 1 << 14
 """Responses that are compared at a time, so that they fit into the processor's caches."""
@@ -35,57 +37,38 @@ class Query(NamedTuple):
     """The pieces of its words, each once."""
 
 
-class Match(NamedTuple):
-    """How similar the questions of N responses are to a query."""
+class Found(NamedTuple):
+    """N responses that were found for Q queries, the best first."""
 
-    words: NDArray[np.float32]
-    """(N,) Overlap of their words, from 0 to 1; rare words count more."""
-    sense: NDArray[np.float32]
-    """(N,) Cosine of their vectors."""
-
-
-def matches(bank: Bank, numbers: Sequence[int], query: Query, piece_weights: NDArray[np.float32]) -> Match:
-    """How similar the questions that some responses answered are to a query.
-
-    Args:
-        bank: The bank.
-        numbers: Numbers of the responses.
-        query: The message to be answered.
-        piece_weights: (`PIECE_WEIGHTS`,) General weights of pieces; those rare in the bank count more.
-    """
-    tells = piece_weights**2 * bank.rarity
-    words, sense = np.zeros((2, len(numbers)), np.float32)
-    mine = float(tells[query.pieces & np.uint32(len(tells) - 1)].sum())
-    for places, rows, table in bank.at(numbers):
-        pieces, offsets = table.lists("asked_pieces", rows)
-        owner = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        squares = tells[pieces & np.uint32(len(tells) - 1)]
-        theirs = np.bincount(owner, squares, len(rows))
-        both = np.bincount(owner, squares * np.isin(pieces, query.pieces), len(rows))
-        words[places] = both / np.sqrt(np.maximum(theirs, 0.5) * max(mine, 0.5))
-        vectors = np.asarray(table[ASKED])[rows].astype(np.float32)
-        sense[places] = (vectors @ query.vector) * table["asked_scale"][rows]
-    return Match(words, sense)
+    numbers: list[int]
+    scores: NDArray[np.float64]
+    """(N, Q) How well the rare words of the responses and of their questions match each query: BM25, relative
+    to the logarithm of the bank's size, which is the score of a word that occurs once; 0 if they were found
+    otherwise."""
 
 
-def search(
-    bank: Bank, queries: Sequence[Query], limit: int, *, weights: tuple[float, float, float] | None = None
-) -> list[int]:
-    """Numbers of the responses that best answer any of the given messages, the best first.
+def search(bank: Bank, queries: Sequence[Query], limit: int) -> Found:
+    """The responses that best answer any of the given messages.
 
     Args:
         bank: The bank.
         queries: The messages, the most important first.
         limit: Maximum number of results.
-        weights: See `Phrases.search`.
     """
-    lists = []
+    lists, scores = [], []
     for place, query in enumerate(queries):
         weight = 1.0 / (1 + place)
         lists.append((weight, nearest(bank, query.vector, limit)))
-        most = LOOKED_AT // (1 + place)
-        lists.append((weight, by_words(bank, query.text, limit, weights=weights, most=most)))
-    return merged(lists)[:limit]
+        scores.append(scored_by_words(bank, query.text, limit, most=LOOKED_AT // (1 + place)))
+        lists.append((weight, [*scores[-1]]))
+    numbers = merged(lists)[:limit]
+    most = log(len(bank) + 2)
+    return Found(
+        numbers,
+        np.array([[each.get(number, 0.0) / most for each in scores] for number in numbers]).reshape(
+            len(numbers), len(queries)
+        ),
+    )
 
 
 def nearest(bank: Bank, vector: NDArray[np.float32], limit: int, *, exact: bool = False) -> list[int]:
@@ -132,8 +115,7 @@ def by_words(
     text: str,
     limit: int,
     *,
-    weights: tuple[float, float, float] | None = None,
-    rare: bool = True,
+    weights: tuple[float, float, float] = _WEIGHTS,
     most: int = LOOKED_AT,
 ) -> list[int]:
     """Numbers of the responses that share rare words with a text, or whose questions do, the best first.
@@ -143,16 +125,29 @@ def by_words(
         text: The text of the query.
         limit: Maximum number of results.
         weights: See `Phrases.search`.
-        rare: See `Phrases.search`.
-        most: See `Phrases.search`.
+        most: See `phrases.chosen`.
     """
-    weights = _WEIGHTS if weights is None else weights
+    return [*scored_by_words(bank, text, limit, weights=weights, most=most)]
+
+
+def scored_by_words(
+    bank: Bank,
+    text: str,
+    limit: int,
+    *,
+    weights: tuple[float, float, float] = _WEIGHTS,
+    most: int = LOOKED_AT,
+) -> dict[int, float]:
+    """The same, with the score of each (BM25)."""
+    terms = [*dict.fromkeys(terms_of(text))]
+    counts = sum((segment.phrases.counts(terms) for segment in bank.segments), Counter[str]())
+    query = chosen(text, counts, len(bank), most)
     found = [
         (-score, start + row)
         for start, segment in zip(bank.starts.tolist(), bank.segments, strict=False)
-        for score, row in segment.phrases.search(text, limit, weights=weights, rare=rare, most=most)
+        for score, row in segment.phrases.search(query, limit, weights=weights)
     ]
-    return [number for _, number in sorted(found)[:limit]]
+    return {number: -score for score, number in sorted(found)[:limit]}
 
 
 def merged(lists: Sequence[tuple[float, Sequence[int]]]) -> list[int]:

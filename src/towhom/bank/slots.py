@@ -32,6 +32,15 @@ def shown(text: str) -> str:
     return _SLOTS.sub(lambda found: _SHOWN[found[0]], text)
 
 
+def without_slots(text: str) -> str:
+    """A text without its slots.
+
+    >>> without_slots(f"{ADDRESSEE}: try it, {RESPONDER}")
+    ': try it, '
+    """
+    return _SLOTS.sub("", text)
+
+
 def filled(text: str, *, addressee: str | None, responder: str) -> str:
     """A text with its slots filled by names, ready to be said.
 

@@ -34,7 +34,7 @@ from towhom.errors import BankError
 from towhom.hearing.words import normalized
 from towhom.text.pieces import PIECE_WEIGHTS
 
-FORMAT, VERSION = "towhom-bank", 2
+FORMAT, VERSION = "towhom-bank", 3
 MANIFEST, WORDS, INDEX = "manifest.json", "words.sqlite", "vectors.faiss"
 _DAMAGED = (
     OSError,

@@ -160,9 +160,15 @@ def table_of(
         columns[name] = np.frombuffer(b"".join(encoded), np.uint8)
         columns[f"{name}.offsets"] = _offsets(encoded)
     for name, kind in LISTS.items():
-        columns[name] = np.concatenate([np.empty(0, kind), *lists[name]]).astype(kind)
-        columns[f"{name}.offsets"] = _offsets(lists[name])
+        columns[name], columns[f"{name}.offsets"] = column_of(lists[name], kind)
     return Table(columns)
+
+
+def column_of(
+    lists: Sequence[NDArray[Any]], kind: type[np.generic]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The values of a column of lists, and their offsets."""
+    return np.concatenate([np.empty(0, kind), *lists]).astype(kind), _offsets(lists)
 
 
 def _offsets(values: Sequence[bytes] | Sequence[NDArray[Any]]) -> NDArray[np.int64]:

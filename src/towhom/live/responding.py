@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from towhom.bank.search import Query, matches, search
+from towhom.bank.ranking import INPUTS, looked_at, ranking, says
+from towhom.bank.search import Query, search
 from towhom.bank.slots import filled
 from towhom.bank.store import Bank, Response
 from towhom.bank.tables import FLAGS
@@ -24,9 +24,9 @@ from towhom.live.drafts import bounded, leads
 if TYPE_CHECKING:
     from towhom.live.model import Model
 
-FOUND, WEIGHED = 300, 120
+FOUND, WEIGHED = 500, 64
 """Number of responses that are found, and how many of them the whole model weighs."""
-LEAST = 0.25
+LEAST = 0.3
 """The least probability of being useful at which a response is proposed."""
 _QUERIES = 3
 """The largest number of questions that are searched for."""
@@ -34,34 +34,8 @@ _WORTH = 0.1
 """How likely a question must be to be searched for, as a share of the likeliest one."""
 _LINES = 4
 """The largest number of messages of one speaker that count as one question."""
-_CODE = ("```", "[code]")
-"""Text that surrounds a block of code, or replaces it."""
 _TELLING = 3
 """A message with at least so many informative words is more than a greeting."""
-
-
-class _Fit(NamedTuple):
-    """Coefficients of a logistic model of whether a response is useful.
-
-    The first five are fitted to judged examples (results/bank-judged.json). The others are guesses, since
-    there were too few examples; in a large bank, more responses resemble a question by chance (`size`).
-    """
-
-    base: float = -10.7
-    energy: float = 0.23
-    words: float = 5.2
-    sense: float = 7.15
-    code: float = -1.95
-    size: float = -0.25
-    thanked: float = 0.3
-    asks: float = -1.0
-    no_help: float = -1.0
-    asked_back: float = -2.0
-
-
-_FIT = _Fit()
-_READ_OF = 325_755
-"""Number of responses in the bank that the judged examples come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +45,7 @@ class Proposal:
     Args:
         addressee: Who the response is for.
         response: The text, with names filled in.
-        probability: How likely it is useful, by the judgement of 100 such responses.
+        probability: How likely it is useful; see `towhom.bank.ranking`.
         answers: The text of the message that it would answer.
         source: The entry in the bank: what it answered, and where.
         id: The addressee's identifier, or their name if the chat has no identifiers.
@@ -114,7 +88,31 @@ class Ranked(NamedTuple):
     likely: float
     """How likely it is useful."""
     why: dict[str, float]
-    """The inputs of that probability, by the names in `_Fit`."""
+    """What that was computed from; see `Ranking.likely`."""
+
+
+class Candidates(NamedTuple):
+    """N responses that were found for Q questions."""
+
+    numbers: NDArray[np.int64]
+    looks: NDArray[np.float64]
+    """(N, Q, `ranking.INPUTS`)"""
+
+    def at(self, places: NDArray[np.int64]) -> Candidates:
+        """Some of the candidates."""
+        return Candidates(self.numbers[places], self.looks[places])
+
+    def helpful(self) -> Candidates:
+        """Those that answered a question, do not ask back, and do not send people away."""
+        asks, asked, no_help = (
+            self.looks[:, 0, INPUTS.index(name)] for name in ("asks", "question_asks", "no_help")
+        )
+        return self.at(np.flatnonzero((asked > asks) & (no_help == 0)))
+
+    def promising(self, weights: NDArray[np.float64]) -> Candidates:
+        """Those that are worth weighing, in the order of their numbers."""
+        best = np.argsort(-(self.looks @ weights).max(axis=1), kind="stable")[:WEIGHED]
+        return self.at(best[np.argsort(self.numbers[best])])
 
 
 def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: bool = False) -> list[Ranked]:
@@ -135,97 +133,34 @@ def rank(channel: Channel, model: Model, responder: str, bank: Bank, *, whole: b
     neutral = channel.ear.imagine(Message(responder, ""))
     asked = questions(channel, model, neutral, np.concatenate([*people.values()]), whole=whole)
     with bank.reading():
-        numbers = search(bank, [each.query for each in asked], FOUND)
-        looks = _looked_at(bank, numbers, [each.query for each in asked], channel)
-        best = looks.promising(tells=whole)
-        if not len(best):
+        found = candidates(bank, asked, channel)
+        found = (found.helpful() if whole else found).promising(ranking().first)
+        if not len(found.numbers):
             return []
-        numbers, looks = [numbers[place] for place in best], looks.at(best)
-        energies = bounded(weigh(channel, bank, numbers, neutral))
-    return _ranked(people, asked, numbers, energies, looks)
+        energies = bounded(weigh(channel, bank, found.numbers.tolist(), neutral))
+    piece_weights = channel.ear.lexicon.piece_weights
+    telling = np.array([says(bank, each.query, piece_weights) for each in asked])
+    return _ranked(people, asked, found, energies, telling, len(bank))
 
 
-class _Looks(NamedTuple):
-    """Features of N responses before the model weighs them, for each of Q questions."""
-
-    words: NDArray[np.float32]
-    """(N, Q) See `search.Match.words`."""
-    sense: NDArray[np.float32]
-    """(N, Q) See `search.Match.sense`."""
-    flags: NDArray[np.int64]
-    """(N,) See `tables.FLAGS`."""
-    first: NDArray[np.bool_]
-    """(N,) Whether the answered message, or an earlier one of its speaker, began the conversation."""
-    code: NDArray[np.float32]
-    """(Q,) Whether a question has a block of code, so that its words are not its whole content."""
-    size: float
-    """Logarithm of the bank's size, relative to `_READ_OF`."""
-
-    def at(self, places: NDArray[np.int64]) -> _Looks:
-        words, sense, flags, first, code, size = self
-        return _Looks(words[places], sense[places], flags[places], first[places], code, size)
-
-    def flag(self, name: str) -> NDArray[np.float64]:
-        return (self.flags >> FLAGS.index(name) & 1).astype(np.float64)
-
-    def known(self, which: NDArray[np.int64]) -> dict[str, NDArray[np.floating[Any]]]:
-        """The features of each response, given the number of the question that it answers."""
-        rows = np.arange(len(which))
-        return {
-            "words": self.words[rows, which], "sense": self.sense[rows, which], "code": self.code[which],
-            "size": np.full(len(which), self.size),
-            "thanked": self.flag("thanked"), "asks": self.flag("asks"), "no_help": self.flag("no help"),
-            "asked_back": (~self.first).astype(np.float64),
-        }  # fmt: skip
-
-    def promising(self, *, tells: bool) -> NDArray[np.int64]:
-        """The places of the responses that are worth weighing, in ascending order.
-
-        Args:
-            tells: Whether to keep only responses that answered a question, do not ask back, and help.
-        """
-        wanted = np.ones(len(self.flags), bool)
-        if tells:
-            asked = self.flag("question asks") > self.flag("asks")
-            wanted = asked & (self.flag("no help") == 0)
-        scores = np.max(
-            [_score(self.known(np.full(len(self.flags), q))) for q in range(self.words.shape[1])], 0
-        )
-        order = np.argsort(-scores, kind="stable")
-        chosen: NDArray[np.int64] = np.sort(order[wanted[order]][:WEIGHED])
-        return chosen
-
-
-def _looked_at(bank: Bank, numbers: Sequence[int], queries: Sequence[Query], channel: Channel) -> _Looks:
-    weights = channel.ear.lexicon.piece_weights
-    found = [matches(bank, numbers, query, weights) for query in queries]
-    flags, first = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), bool)
-    for places, rows, table in bank.at(numbers):
-        flags[places] = table["flags"][rows]
-        opening = table["opening.offsets"]
-        first[places] = (table["asked"][rows] == table["thread"][rows]) | (opening[rows + 1] > opening[rows])
-    words, sense = (np.stack(parts, 1) for parts in zip(*found, strict=True))
-    code = np.array([any(mark in query.text for mark in _CODE) for query in queries], np.float32)
-    return _Looks(words, sense, flags, first, code, log(len(bank) / _READ_OF))
-
-
-def _score(known: dict[str, NDArray[np.floating[Any]]]) -> NDArray[np.float64]:
-    """The logarithm of the odds that each response is useful."""
-    score = np.full(len(known["words"]), _FIT.base)
-    for name, values in known.items():
-        score += getattr(_FIT, name) * values
-    return score
+def candidates(bank: Bank, asked: Sequence[Asked], channel: Channel) -> Candidates:
+    """The responses that are found for some questions."""
+    queries = [each.query for each in asked]
+    found = search(bank, queries, FOUND)
+    looks = looked_at(bank, found, queries, channel.ear.lexicon.piece_weights)
+    return Candidates(np.array(found.numbers, np.int64), looks)
 
 
 def _ranked(
     people: dict[str, NDArray[np.int64]],
     asked: Sequence[Asked],
-    numbers: Sequence[int],
+    found: Candidates,
     energies: NDArray[np.float64],
-    looks: _Looks,
+    telling: NDArray[np.float64],
+    responses: int,
 ) -> list[Ranked]:
-    """The responses with their addressees, the likeliest first."""
-    names = list(people)
+    """The responses with their addressees, the best first; `telling` is how much each question says."""
+    weights, names = ranking(), list(people)
     belongs = np.zeros((energies.shape[1], len(names)))
     for place, columns in enumerate(people.values()):
         belongs[columns, place] = 1.0
@@ -236,17 +171,20 @@ def _ranked(
     answers = np.where(belongs[:, to].T > 0, within, -np.inf).argmax(axis=1)
     # The message that it answers may not belong to any question searched for; then the likeliest one counts.
     question = {column: place for place, each in reversed([*enumerate(asked)]) for column in each.columns}
-    which = np.array([question.get(column, 0) for column in answers.tolist()])
-    known = {"energy": np.log(shares.sum(axis=1)) + most[:, 0], **looks.known(which)}
-    likely = 1.0 / (1.0 + np.exp(-np.clip(_score(known), -700, 700)))
-    ranked = [
-        Ranked(number, names[person], column, chance, dict(zip(known, why, strict=True)))
-        for number, person, column, chance, *why in zip(
-            numbers, to.tolist(), answers.tolist(), likely.tolist(), *(v.tolist() for v in known.values()),
-            strict=True,
+    which = [question.get(column, 0) for column in answers.tolist()]
+    energy = np.log(shares.sum(axis=1)) + most[:, 0]
+    scores = np.column_stack([found.looks[np.arange(len(which)), which], energy]) @ weights.second
+    told, best = telling[which], float(energy[scores.argmax()])
+    order = np.lexsort((found.numbers, -scores, -weights.likely(scores, told, best, responses)))
+    # No response is called likelier than one that ranks before it.
+    likely = np.minimum.accumulate(weights.likely(scores, told, energy, responses)[order])
+    return [
+        Ranked(
+            int(found.numbers[row]), names[to[row]], int(answers[row]), chance,
+            {"score": float(scores[row]), "says": float(told[row]), "energy": float(energy[row])},
         )
+        for row, chance in zip(order.tolist(), likely.tolist(), strict=True)
     ]  # fmt: skip
-    return sorted(ranked, key=lambda each: (-each.likely, each.number))
 
 
 def questions(
