@@ -7,7 +7,8 @@ The responses of OTHER, banks of other days, are put into a copy of BANK, each w
 answered. If the person who asked had begun the conversation with something else, that is the query: the same
 problem in other words (`towhom.training.bank_queries`). Other responses of the same conversation are left out
 of all lists. With `--of`, the bank is cut down to so many responses, drawn at random, so that others can be
-measured beside it: the sentence encoder MiniLM, and the response head of SI-RNN.
+measured beside it in less time: the sentence encoder MiniLM (of a whole bank, over questions alone), and the
+response head of SI-RNN.
 """
 
 from __future__ import annotations
@@ -137,9 +138,10 @@ def _others(placed: Placed, options: argparse.Namespace) -> _Others:
     questions, answers = ([*_texts(bank, name)] for name in ("question", "response"))
     if options.minilm:
         encoder = MiniLM(options.minilm)
-        for name, texts in (("MiniLM over questions", questions), ("MiniLM over answers", answers)):
+        both = {"MiniLM over questions": questions, "MiniLM over answers": answers}
+        for name in [*both][: 1 + (options.of is not None)]:
             others.queries[name] = encoder.encode(asked)
-            others.responses[name] = encoder.encode(texts)
+            others.responses[name] = encoder.encode(both[name])
     if options.sirnn:
         head = ResponseHead(options.sirnn)
         encoded = head.responses(answers)

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from safetensors.torch import load_file
 
 from towhom.extras import require
 
-_BATCH = 64
+_BATCH = 128
 _MOST = 64
 """Number of word pieces of a sentence that are read."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 class MiniLM:
-    """Encodes sentences.
+    """Encodes sentences, in 16 bits: that is several times as fast on processors that compute with them.
 
     Args:
         folder: A folder with `config.json`, `vocab.txt` and `model.safetensors`.
@@ -31,7 +32,9 @@ class MiniLM:
     def __init__(self, folder: Path) -> None:
         self._torch: Any = require("torch", extra="train", purpose="the sentence encoder")
         self._w = {
-            name.removeprefix("bert."): each for name, each in load_file(folder / "model.safetensors").items()
+            name.removeprefix("bert."): each.to(self._torch.bfloat16)
+            for name, each in load_file(folder / "model.safetensors").items()
+            if each.is_floating_point()
         }
         config = json.loads((folder / "config.json").read_text("utf-8"))
         self._layers, self._heads = config["num_hidden_layers"], config["num_attention_heads"]
@@ -40,15 +43,19 @@ class MiniLM:
         self._ids = {piece: place for place, piece in enumerate(vocabulary)}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, 384) Vectors of length 1."""
-        pieces = [self._pieces(text) for text in texts]
-        order = sorted(range(len(texts)), key=lambda place: len(pieces[place]))
-        result = np.empty((len(texts), self._w["embeddings.word_embeddings.weight"].shape[1]), np.float32)
+        """(N, 384) Vectors of length 1. A text that occurs several times is encoded once."""
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        pieces = [self._pieces(text) for text in numbers]
+        order = sorted(range(len(pieces)), key=lambda place: len(pieces[place]))
+        width = self._w["embeddings.word_embeddings.weight"].shape[1]
+        result = np.empty((len(pieces), width), np.float32)
         with self._torch.inference_mode():
-            for start in range(0, len(order), _BATCH):
-                some = order[start : start + _BATCH]
-                result[some] = self._run([pieces[place] for place in some]).numpy()
-        return result
+            for _, group in groupby(order, key=lambda place: len(pieces[place])):
+                same = list(group)
+                for start in range(0, len(same), _BATCH):
+                    some = same[start : start + _BATCH]
+                    result[some] = self._run([pieces[place] for place in some]).float().numpy()
+        return result[[numbers[text] for text in texts]]
 
     def _pieces(self, text: str) -> list[int]:
         plain = "".join(
@@ -73,14 +80,10 @@ class MiniLM:
         return found
 
     def _run(self, pieces: Sequence[Sequence[int]]) -> Any:
+        """The vectors of texts of the same length."""
         torch, w = self._torch, self._w
         functional = torch.nn.functional
-        longest = max(map(len, pieces))
-        ids = torch.zeros(len(pieces), longest, dtype=torch.long)
-        there = torch.zeros(len(pieces), longest)
-        for row, each in enumerate(pieces):
-            ids[row, : len(each)] = torch.tensor(each)
-            there[row, : len(each)] = 1.0
+        ids = torch.tensor(pieces)
 
         def linear(x: Any, name: str) -> Any:
             return functional.linear(x, w[f"{name}.weight"], w[f"{name}.bias"])
@@ -91,17 +94,15 @@ class MiniLM:
             )
 
         x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.token_type_embeddings.weight"][0]
-        x = norm(x + w["embeddings.position_embeddings.weight"][:longest], "embeddings.LayerNorm")
-        mask = (there[:, None, None] - 1.0) * 1e9
+        x = norm(x + w["embeddings.position_embeddings.weight"][: ids.shape[1]], "embeddings.LayerNorm")
         for layer in range(self._layers):
             at = f"encoder.layer.{layer}"
             q, k, v = (
                 linear(x, f"{at}.attention.self.{name}").unflatten(-1, (self._heads, -1)).transpose(1, 2)
                 for name in ("query", "key", "value")
             )
-            seen = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
+            seen = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
             x = norm(x + linear(seen, f"{at}.attention.output.dense"), f"{at}.attention.output.LayerNorm")
             inner = functional.gelu(linear(x, f"{at}.intermediate.dense"))
             x = norm(x + linear(inner, f"{at}.output.dense"), f"{at}.output.LayerNorm")
-        mean = (x * there[..., None]).sum(1) / there.sum(1, keepdim=True)
-        return functional.normalize(mean, dim=1)
+        return functional.normalize(x.float().mean(1), dim=1)
