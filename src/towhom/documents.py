@@ -63,7 +63,8 @@ def read_described(
     except FileNotFoundError:
         raise error(f"{folder}: this is not a {what}: it has no {path.name}") from None
     except (OSError, ValueError) as problem:
-        raise error(f"{path}: cannot be read ({problem})") from problem
+        advice = f"; take it from a copy, or {again}" if again else ""
+        raise error(f"{path}: cannot be read ({problem}){advice}") from problem
     format, version = wanted
     if not isinstance(found, dict) or found.get("format") != format:
         raise error(f"{path}: this is not the {name} of a {what}")

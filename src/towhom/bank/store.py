@@ -173,7 +173,10 @@ class Bank:
             self.link_template = self.manifest["link"]
             starts = np.cumsum([0, *(int(each["responses"]) for each in self.manifest["segments"])])
         except (KeyError, TypeError, ValueError) as error:
-            raise BankError(f"{self.folder / MANIFEST}: the manifest is damaged ({error!r})") from error
+            raise BankError(
+                f"{self.folder / MANIFEST}: the manifest is damaged ({error!r}); take it from a copy, or "
+                "build the bank anew"
+            ) from error
         self.starts: NDArray[np.int64] = starts.astype(np.int64)
         """(segments + 1,) Number of the first response of each segment, and the total."""
 
@@ -189,7 +192,10 @@ class Bank:
         ]
         for segment, rows in zip(segments, np.diff(self.starts).tolist(), strict=True):
             if len(segment.table) != rows:
-                raise BankError(f"{segment.folder}: {len(segment.table)} responses, the manifest says {rows}")
+                raise BankError(
+                    f"{segment.folder}: {len(segment.table)} responses, the manifest says {rows}; take the "
+                    "bank from a copy, or build it anew"
+                )
         return segments
 
     @cached_property
