@@ -6,7 +6,8 @@
 The responses of OTHER, banks of other days, are put into a copy of BANK, each with the message that it
 answered. If the person who asked had begun the conversation with something else, that is the query: the same
 problem in other words (`towhom.training.bank_queries`). Other responses of the same conversation are left out
-of all lists. With `--of`, the bank is cut down to so many responses, drawn at random, so that others can be
+of all lists. With `--left-out`, the bank is made to be without a room, for questions of a room that it does
+not know. With `--of`, the bank is cut down to so many responses, drawn at random, so that others can be
 measured beside it in less time: the sentence encoder MiniLM (of a whole bank, over questions alone), and the
 response head of SI-RNN.
 """
@@ -52,6 +53,9 @@ def main() -> None:
     parser.add_argument("others", type=Path, nargs="+")
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--of", type=int)
+    parser.add_argument(
+        "--left-out", action="append", default=[], help="rooms that the bank is to be without"
+    )
     parser.add_argument("--index", action="store_true", help="make an index, as for a large bank")
     parser.add_argument("--minilm", type=Path)
     parser.add_argument("--sirnn", type=Path)
@@ -62,7 +66,8 @@ def main() -> None:
     ranks: dict[str, list[int | None]] = {}
     spent: dict[str, float] = {}
     with tempfile.TemporaryDirectory(dir=options.bank.parent) as folder, one_thread():
-        source = _cut(whole, Path(folder) / "cut", options) if options.of else whole
+        partial = options.of or options.left_out
+        source = _cut(whole, Path(folder) / "cut", options) if partial else whole
         placed = place(
             Path(folder) / "bank", source, options.others, model, count=options.queries, seed=options.seed,
             helpful=True,
@@ -99,8 +104,8 @@ def main() -> None:
     if options.json:
         record = {
             **circumstanced, "seed": options.seed, "model": model.fingerprint, "responses": responses,
-            "queries": len(placed.targets), "found": FOUND, "weighed": WEIGHED, "recall": recall,
-            "processor_milliseconds": milliseconds, "rooms": by_room,
+            "queries": len(placed.targets), "left_out": options.left_out, "found": FOUND, "weighed": WEIGHED,
+            "recall": recall, "processor_milliseconds": milliseconds, "rooms": by_room,
             "bank": describe(whole),
             "others": {path.name: describe(Bank(path)) for path in options.others},
         }  # fmt: skip
@@ -113,7 +118,12 @@ def _recall(found: Sequence[int | None]) -> dict[str, float]:
 
 def _cut(source: Bank, folder: Path, options: argparse.Namespace) -> Bank:
     """A bank with some responses of another one."""
-    numbers = sorted(Random(options.seed).sample(range(len(source)), options.of))
+    rooms = tuple(options.left_out)
+    numbers = [
+        number for number, document in enumerate(_texts(source, "document")) if not document.startswith(rooms)
+    ]
+    if options.of:
+        numbers = sorted(Random(options.seed).sample(numbers, options.of))
     tables = [table.at(rows) for _, rows, table in source.at(numbers)]
     folder.mkdir()
     segment = write_segment(folder / "segment-0000", tables, source.segments[0].table[VECTORS].shape[1])
