@@ -94,84 +94,163 @@ def look_again(
     """
     reach = np.full(len(at), REACH) if reach is None else reach
     numbers = at if numbers is None else numbers
-    rows = np.arange(len(at))[:, None]
     columns = np.argpartition(-energies, LIKELIEST - 1, axis=1)[:, :LIKELIEST]
     columns.sort(axis=1)
-    there = energies[rows, columns] > -np.inf
-    i, j = at[:, None], np.maximum(at[:, None] - 1 - columns, 0)
-    parent, thread, answered = sights
-    speaker = past.speaker
-    me, named = new.speaker[:, None], new.named[:, None]
-    count = len(speaker)
-    everybody = np.arange(count)
-    later = next_of(thread)
-    by_speaker = next_of(thread * (int(speaker.max(initial=0)) + 1) + speaker)
-    child = np.full(count, NEVER)
-    with_parent = np.flatnonzero((parent > 0) & (parent <= everybody))[::-1]
-    child[with_parent - parent[with_parent]] = with_parent  # the earliest is kept, since it is written last
-    its, its_thread, its_parent, its_answered = speaker[j], thread[j], parent[j], answered[j]
-    next_of_it = later[j]
+    there = np.take_along_axis(energies, columns, axis=1) > -np.inf
+    see = _look(past, new, at, sights, columns, reach)
+    made = (
+        *_links(see), *_members(see, likely[:, :REACH]), *_words(see, pairs),
+        np.log1p(np.clip(numbers[:, None] - see.thread, 0, _OLD)) / 5, *_own(see), *_fits(see, fits),
+    )  # fmt: skip
+    found = np.empty((*columns.shape, len(STRUCTURE)), np.float32)
+    for place, column in enumerate(made):
+        found[..., place] = column
+    found *= there[..., None]
+    alone = np.column_stack([_logarithms(likely[:, REACH]), likely.max(axis=1)])
+    return Second(columns, there, found, alone.astype(np.float32))
+
+
+class _Sight(NamedTuple):
+    """The input of all groups of signals: R rows, and the K messages that each looks at again."""
+
+    sights: Sights
+    columns: Whole
+    """(R, K) The messages that are looked at, by their columns in the first look."""
+    i: Whole
+    """(R, 1) Places of the rows."""
+    j: Whole
+    """(R, K) Places of the messages that are looked at."""
+    me: Whole
+    """(R, 1) The speaker of each row."""
+    named: Whole
+    """(R, 1) The person it calls."""
+    speaker: Whole
+    """(R, K) The speakers of the messages that are looked at."""
+    thread: Whole
+    """(R, K) Their threads."""
+    parent: Whole
+    """(R, K) How many messages before them the messages are that they answer."""
+    answered: Whole
+    """(R, K) The speakers of those."""
+    by_speaker: Whole
+    """(N,) Where the speaker of each past message speaks next in its thread."""
+    own: Whole
+    """(R,) Place of the speaker's last message; -1 if there is none."""
+    own_before: Whole
+    """(R,) The same for the last but one."""
+    who: Whole
+    """(R, `REACH`) Speakers of all messages within reach; -1 where there is none."""
+    of_it: Array
+    """(R, K, `REACH`) 1 for messages of the same thread."""
+    by_it: Array
+    """(R, K, `REACH`) 1 for messages of the same speaker."""
+
+
+def _look(past: Columns, new: Columns, at: Whole, sights: Sights, columns: Whole, reach: Whole) -> _Sight:
+    """Prepare the input."""
+    speaker, thread = past.speaker, sights.thread
+    j = np.maximum(at[:, None] - 1 - columns, 0)
     own = np.where(new.own > 0, at - new.own, -1)
     own_before = np.where((own >= 0) & (past.own[own] > 0), own - past.own[own], -1)
     own_before = np.where(at - own_before <= reach, own_before, -1)
-    own_parent = np.where((own >= 0) & (parent[own] > 0), own - parent[own], -1)
     window, within = places_before(at)
     within &= reach[:, None] >= STEPS
-    seen = np.where(within, thread[window], -1)
-    # (R, K, REACH) 1 for messages of the same thread, and for those of the same speaker.
-    of_it = (its_thread[:, :, None] == seen[:, None]).astype(np.float32)
-    who = np.where(within, speaker[window], -1)
-    by_it = (its[:, :, None] == who[:, None]).astype(np.float32)
-    answer, topic = fits[..., _ANSWER], fits[..., _TOPIC]
-    back = columns + its_parent  # the column of the message that each answers
-    sums = of_it @ np.stack(
+    seen, who = (np.where(within, each[window], -1) for each in (thread, speaker))
+    its, its_thread = speaker[j], thread[j]
+    return _Sight(
+        sights, columns, at[:, None], j, new.speaker[:, None], new.named[:, None], its, its_thread,
+        sights.parent[j], sights.answered[j],
+        next_of(thread * (int(speaker.max(initial=0)) + 1) + speaker), own, own_before, who,
+        (its_thread[:, :, None] == seen[:, None]).astype(np.float32),
+        (its[:, :, None] == who[:, None]).astype(np.float32),
+    )  # fmt: skip
+
+
+def _links(see: _Sight) -> list[Flags]:
+    """Where a message stands in its thread, and what it answers."""
+    i, j, thread = see.i, see.j, see.sights.thread
+    later = next_of(thread)
+    next_of_it = later[j]
+    return [
+        _there(see.own) & (thread[see.own][:, None] == see.thread),
+        _there(see.own_before) & (thread[see.own_before][:, None] == see.thread),
+        next_of_it >= i,
+        (next_of_it < i) & (next_but_one(later, next_of_it) >= i),
+        see.by_speaker[j] >= i,
+        _first_answers(see.sights.parent)[j] < i,
+        (see.answered == see.me) & (see.speaker != see.me),
+        (see.answered == see.named) & (see.answered >= 0),
+        see.parent == 0,
+    ]
+
+
+def _there(own: Whole) -> Flags:
+    """(R, 1) Whether there is such a message."""
+    found: Flags = (own >= 0)[:, None]
+    return found
+
+
+def _first_answers(parent: Whole) -> Whole:
+    """(N,) Where each message is first answered."""
+    found = np.full(len(parent), NEVER)
+    answers = np.flatnonzero((parent > 0) & (parent <= np.arange(len(parent))))[::-1]
+    found[answers - parent[answers]] = answers  # the earliest is kept, since it is written last
+    return found
+
+
+def _members(see: _Sight, likely: Array) -> list[NDArray[np.generic]]:
+    """Who else is in the thread, and how likely it is altogether."""
+    sums = see.of_it @ np.stack(
         [
-            likely[:, :REACH],
-            np.ones(window.shape, np.float32),
-            (who == me).astype(np.float32),
-            ((who == named) & (named >= 0)).astype(np.float32),
-            topic,
+            likely,
+            np.ones(likely.shape, np.float32),
+            (see.who == see.me).astype(np.float32),
+            ((see.who == see.named) & (see.named >= 0)).astype(np.float32),
         ],
         axis=2,
     )
-    altogether = by_it @ likely[:, :REACH, None]
-    chosen = likely[rows, columns]
-    found: list[NDArray[np.generic]] = [
-        (own >= 0)[:, None] & (thread[own][:, None] == its_thread),
-        (own_before >= 0)[:, None] & (thread[own_before][:, None] == its_thread),
-        next_of_it >= i,
-        (next_of_it < i) & (next_but_one(later, next_of_it) >= i),
-        by_speaker[j] >= i,
-        child[j] < i,
-        (its_answered == me) & (its != me),
-        (its_answered == named) & (its_answered >= 0),
-        its_parent == 0,
+    closest = _largest(see.of_it, np.broadcast_to(_CLOSENESS, likely.shape))
+    return [
         sums[..., 0],
-        _largest(of_it, likely[:, :REACH]),
+        _largest(see.of_it, likely),
         np.log1p(sums[..., 1]) / 3,
         np.log1p(sums[..., 2]),
         np.log1p(sums[..., 3]),
-        np.log(REACH + 1 - _largest(of_it, np.broadcast_to(_CLOSENESS, seen.shape))) / 4,
-        _logarithms(chosen),
-        altogether[..., 0],
-        _largest(of_it, pairs[..., _COSINE]),
-        _largest(of_it, pairs[..., _RAREST]),
-        np.log1p(np.clip(numbers[:, None] - its_thread, 0, _OLD)) / 5,
-        (own >= 0)[:, None] & (j == own[:, None]),
-        (own_parent >= 0)[:, None] & (j == own_parent[:, None]),
-        (own >= 0)[:, None] & (answered[own][:, None] == its),
-        _largest(of_it, answer * (who != me)),
-        sums[..., 4] / (1 + sums[..., 1]),
-        _largest(of_it, topic),
-        _largest(by_it, topic),
-        np.where((its_parent > 0) & (back < REACH), answer[rows, np.minimum(back, REACH - 1)], 0.0),
+        np.log(REACH + 1 - closest) / 4,
+        _logarithms(np.take_along_axis(likely, see.columns, axis=1)),
+        (see.by_it @ likely[..., None])[..., 0],
     ]
-    result = np.empty((*j.shape, len(STRUCTURE)), np.float32)
-    for place, column in enumerate(found):
-        result[..., place] = column
-    result *= there[..., None]
-    alone = np.column_stack([_logarithms(likely[:, REACH]), likely.max(axis=1)])
-    return Second(columns, there, result, alone.astype(np.float32))
+
+
+def _words(see: _Sight, pairs: Array) -> list[Array]:
+    """Words in common with anything of the thread."""
+    return [_largest(see.of_it, pairs[..., _COSINE]), _largest(see.of_it, pairs[..., _RAREST])]
+
+
+def _own(see: _Sight) -> list[Flags]:
+    """How a message relates to the speaker's last one."""
+    parent, answered = see.sights.parent, see.sights.answered
+    its_parent = np.where((see.own >= 0) & (parent[see.own] > 0), see.own - parent[see.own], -1)
+    return [
+        _there(see.own) & (see.j == see.own[:, None]),
+        _there(its_parent) & (see.j == its_parent[:, None]),
+        _there(see.own) & (answered[see.own][:, None] == see.speaker),
+    ]
+
+
+def _fits(see: _Sight, fits: Array) -> list[Array]:
+    """How well the text fits those of the thread, of the speaker, and of what the message answers."""
+    answer, topic = fits[..., _ANSWER], fits[..., _TOPIC]
+    back = see.columns + see.parent  # the column of the message that each answers
+    answers = np.take_along_axis(answer, np.minimum(back, REACH - 1), axis=1)
+    sums = see.of_it @ np.stack([topic, np.ones(topic.shape, np.float32)], axis=2)
+    return [
+        _largest(see.of_it, answer * (see.who != see.me)),
+        sums[..., 0] / (1 + sums[..., 1]),
+        _largest(see.of_it, topic),
+        _largest(see.by_it, topic),
+        np.where((see.parent > 0) & (back < REACH), answers, 0.0),
+    ]
 
 
 def _largest(of_it: Array, values: Array) -> Array:
