@@ -19,7 +19,9 @@ def test_build_info_and_forget(run: Run, tmp_path: Path) -> None:  # noqa: F811
     info = json.loads(run("bank", "info", bank, "--json", "--check").output)
     assert info["checked"]
     assert info["sources"] == ["repair.txt"]
-    assert str(info["responses"]) in run("bank", "info", bank).output
+    shown = run("bank", "info", bank).output
+    assert str(info["responses"]) in shown
+    assert "link       none" in shown
     assert "would be removed" in run("bank", "forget", bank, "--speaker", "oskar", "--dry-run").output
     assert "were removed" in run("bank", "forget", bank, "--speaker", "oskar").output
     assert json.loads(run("bank", "info", bank, "--json").output)["responses"] < info["responses"]

@@ -194,7 +194,7 @@ def info(bank: Path, check: bool, as_json: bool) -> None:
         if isinstance(value, dict):
             shown = ", ".join(f"{count:,} {what}" for what, count in value.items())
         else:
-            shown = ", ".join(value) if isinstance(value, list) else str(value)
+            shown = ", ".join(value) if isinstance(value, list) else "none" if value is None else str(value)
         console.print(visible(f"{name:10} {shown}"), markup=False)
 
 
