@@ -334,11 +334,31 @@ def test_what_was_missed_comes_in_pages(tmp_path: Path) -> None:
     asyncio.run(work())
 
 
+def test_what_is_said_meanwhile_comes_once(tmp_path: Path) -> None:
+    """A message that is said while history is on its way comes live and as a part of it."""
+    server = HistoryServer(page=3, meanwhile="meanwhile")
+
+    async def work() -> None:
+        await server.start()
+        address, state = f"irc://robo@127.0.0.1:{server.port}/#room", tmp_path / "state"
+        async with connect(address, state=state) as robo:
+            server.say("heard")
+            assert (await texts_until(robo, "heard"))[-1] == "heard"
+        server.say("missed")
+        async with connect(address, state=state) as robo:
+            assert await texts_until(robo, "missed") == ["missed"]
+            server.say("the end")
+            assert await texts_until(robo, "the end") == ["meanwhile", "the end"]
+        await server.stop()
+
+    asyncio.run(work())
+
+
 class HistoryServer:
     """As much of an IRC server with CHATHISTORY as one client needs; no server of Debian has it."""
 
-    def __init__(self, page: int) -> None:
-        self.page = page
+    def __init__(self, page: int, meanwhile: str | None = None) -> None:
+        self.page, self.meanwhile = page, meanwhile
         self.messages: list[tuple[str, str, str]] = []
         self.clients: set[asyncio.StreamWriter] = set()
 
@@ -390,6 +410,9 @@ class HistoryServer:
                 self._send(writer, ":s 366 robo #room :end")
                 self.clients.add(writer)
             elif word == "CHATHISTORY":
+                if self.meanwhile is not None and self.messages:
+                    self.say(self.meanwhile)
+                    self.meanwhile = None
                 self._history(writer, *rest.split())
             elif word == "QUIT":
                 break

@@ -552,7 +552,7 @@ class IRC(Connector):
             return
         if "bot" in tags:
             event = replace(event, bot=True)
-        self._happens(room, event, _reached(room.name, time, identifier), now=history)
+        self._happens(room, event, _reached(room.name, time, identifier), now=history, identifier=identifier)
 
     def _on_redact(self, line: Line) -> None:
         room = self._room(line.params[0])
@@ -561,14 +561,28 @@ class IRC(Connector):
             event = Message(nick, "", time=time, id=line.params[1], kind=Kind.DELETE, channel=room.name)
             self._happens(room, event, _reached(room.name, time, None))
 
-    def _happens(self, room: _Room, event: Any, advance: Advance | None = None, *, now: bool = False) -> None:
-        """Pass an event on, after the missed messages before it."""
+    def _happens(
+        self,
+        room: _Room,
+        event: Any,
+        advance: Advance | None = None,
+        *,
+        now: bool = False,
+        identifier: str | None = None,
+    ) -> None:
+        """Pass an event on, after the missed messages before it; a message that was among these only once."""
         if event is None:
             return
+
+        def happen() -> None:
+            known = self.reached.get("rooms", {}).get(room.name, {"ids": []})
+            if identifier is None or identifier not in known["ids"]:
+                self.put(event, advance)
+
         if room.held is not None and not now:
-            room.held.append(lambda: self.put(event, advance))
+            room.held.append(happen)
         else:
-            self.put(event, advance)
+            happen()
 
     # -- missed messages
 
