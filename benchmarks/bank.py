@@ -172,11 +172,11 @@ def _ways(bank: Bank, model: Model, target: Target, others: _Others, number: int
     channel, question = ask(model, asked)
     query = question.query
     ways: dict[str, Way] = {
-        "BM25 over questions": lambda: by_words(bank, asked, _MOST, weights=_QUESTIONS),
-        "BM25 over answers": lambda: by_words(bank, asked, _MOST, weights=_ANSWERS),
-        "BM25 over both": lambda: by_words(bank, asked, _MOST, weights=_BOTH),
+        "BM25 over questions": lambda: [*by_words(bank, asked, _MOST, weights=_QUESTIONS)],
+        "BM25 over answers": lambda: [*by_words(bank, asked, _MOST, weights=_ANSWERS)],
+        "BM25 over both": lambda: [*by_words(bank, asked, _MOST, weights=_BOTH)],
         "BM25 over both, only helpful ones": lambda: _helpful(
-            bank, by_words(bank, asked, 2 * _MOST, weights=_BOTH)
+            bank, [*by_words(bank, asked, 2 * _MOST, weights=_BOTH)]
         ),
         "vectors of questions": lambda: _by_vectors(bank, query, (0.0, 1.0)),
         "vectors of answers": lambda: _by_vectors(bank, query, (1.0, -SHARE)),
@@ -191,7 +191,7 @@ def _ways(bank: Bank, model: Model, target: Target, others: _Others, number: int
     if "MiniLM over questions" in others.queries:
         ways["BM25 and MiniLM over questions"] = lambda: merged(
             [
-                (1.0, by_words(bank, asked, _MOST, weights=_BOTH)),
+                (1.0, [*by_words(bank, asked, _MOST, weights=_BOTH)]),
                 (1.0, others.found("MiniLM over questions", number)),
             ]
         )

@@ -59,7 +59,7 @@ def search(bank: Bank, queries: Sequence[Query], limit: int) -> Found:
     for place, query in enumerate(queries):
         weight = 1.0 / (1 + place)
         lists.append((weight, nearest(bank, query.vector, limit)))
-        scores.append(scored_by_words(bank, query.text, limit, most=LOOKED_AT // (1 + place)))
+        scores.append(by_words(bank, query.text, limit, most=LOOKED_AT // (1 + place)))
         lists.append((weight, [*scores[-1]]))
     numbers = merged(lists)[:limit]
     most = log(len(bank) + 2)
@@ -117,28 +117,16 @@ def by_words(
     *,
     weights: tuple[float, float, float] = _WEIGHTS,
     most: int = LOOKED_AT,
-) -> list[int]:
-    """Numbers of the responses that share rare words with a text, or whose questions do, the best first.
+) -> dict[int, float]:
+    """The responses that share rare words with a text, or whose questions do, with their scores (BM25).
 
     Args:
         bank: The bank.
         text: The text of the query.
-        limit: Maximum number of results.
+        limit: Maximum number of results; the best come first.
         weights: See `Phrases.search`.
         most: See `phrases.chosen`.
     """
-    return [*scored_by_words(bank, text, limit, weights=weights, most=most)]
-
-
-def scored_by_words(
-    bank: Bank,
-    text: str,
-    limit: int,
-    *,
-    weights: tuple[float, float, float] = _WEIGHTS,
-    most: int = LOOKED_AT,
-) -> dict[int, float]:
-    """The same, with the score of each (BM25)."""
     terms = [*dict.fromkeys(terms_of(text))]
     counts = sum((segment.phrases.counts(terms) for segment in bank.segments), Counter[str]())
     query = chosen(text, counts, len(bank), most)

@@ -589,9 +589,9 @@ class IRC(Connector):
     def _is_new(self, room: _Room, tags: dict[str, str]) -> bool:
         """Whether a message of history is new; without a position, all history is from before our time."""
         known = self.reached.get("rooms", {}).get(room.name)
-        if known is None or tags.get("msgid") in known["ids"]:
+        if known is None:
             return False
-        # Some servers store only whole seconds; messages within the last second are recognized by their ids.
+        # Some servers store only whole seconds; `_happens` knows messages of the last second by their ids.
         return "time" not in tags or tags["time"][:19] >= str(known["time"])[:19]
 
     def _catch_up(self, room: _Room) -> None:
