@@ -58,8 +58,23 @@ def test_logs_corpora_and_running_a_model_need_no_extra(corpus: Path, write_log:
             ["train-crosstalk", "{corpus}/manifest.json", "{new}", "--data", "{corpus}", "--work", "{new}"],
             "train",
         ),
+        (
+            [
+                "train-reader",
+                "{corpus}/manifest.json",
+                "{corpus}",
+                "{new}",
+                "--data",
+                "{corpus}",
+                "--work",
+                "{new}",
+                "--language-model",
+                "{corpus}/manifest.json",
+            ],
+            "train",
+        ),
     ],
-    ids=["export", "vectors", "train", "bench", "train-crosstalk"],
+    ids=["export", "vectors", "train", "bench", "train-crosstalk", "train-reader"],
 )
 def test_what_needs_an_extra_names_it(command: list[str], extra: str, corpus: Path, tmp_path: Path) -> None:
     done = run(*(part.format(corpus=corpus, new=tmp_path / "new") for part in command))

@@ -10,7 +10,7 @@ README.md           a card, for people
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ def write_folder(
     *,
     training: Mapping[str, Any],
     card: str,
+    also: Callable[[Path], object] = lambda folder: None,
 ) -> None:
     """Write a model folder; an existing one is replaced when the new one is complete.
 
@@ -49,6 +50,7 @@ def write_folder(
         words: The words, in the order of their vectors.
         training: How it was trained and how good it is.
         card: A page for people.
+        also: Writes what else belongs to the model into a folder.
     """
     config = {**config, "towhom": __version__, "tokenizer": TOKENIZER}
     with atomic_folder(folder) as temporary:
@@ -58,6 +60,7 @@ def write_folder(
         contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
         (temporary / WEIGHTS).write_bytes(save(contiguous))
         (temporary / CARD).write_text(card, "utf-8")
+        also(temporary)
 
 
 def format_of(folder: Path) -> object:

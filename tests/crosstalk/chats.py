@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.chat import Kind, Message
-from towhom.crosstalk import network, words
+from towhom.crosstalk import network, reader, words
 from towhom.crosstalk.folder import SavedCrosstalk, Sizes
+from towhom.crosstalk.reader import Reader
+from towhom.crosstalk.transcript import Transcript
 from towhom.hearing.ear import Ear
 from towhom.hearing.lexicon import Lexicon
 from towhom.hearing.utterance import Utterance
@@ -40,6 +42,11 @@ OTHERS = ("solder", "reboot", "/etc/X11/xorg.conf", "nvidia", "hi", "does", "kno
 LEXICON = Lexicon(ModelVocabulary(WORDS, np.zeros((len(WORDS) + 1, 0), np.float32)), 24)
 START = datetime(2024, 5, 31, 10, 0)
 SIZES = {"dimensions": 6, "state": 8, "tower": 4}
+FIRST_NAMES = ("Anna", "Ben", "Clara", "Dave", "Emma", "Fred", "Grace", "Hugo", "Iris", "Jack", "Kate", "Leo")
+READER = {"width": 192, "inner": 96, "layers": 2, "keys": 64, "compared": 16}
+"""Sizes of a small reader: three heads that share one."""
+_TOKENS = 256 + 2 * len(FIRST_NAMES)
+_LOUD = {"heads": 2.0, "w": 1.5, "outer": 1.4}
 
 Weights = dict[str, NDArray[np.float32]]
 
@@ -106,3 +113,37 @@ def saved_crosstalk(
     """A small model with random weights, as a folder holds them."""
     sizes = Sizes(**SIZES, says=5, hidden=24, second=16)
     return SavedCrosstalk(sizes, random_weights(seed, count=len(words) + 1, scale=scale), words, training)
+
+
+def spell(text: str) -> list[int]:
+    """The tokens of a text: one for each character of Latin 1, none for others; a first name is one token."""
+    name = text.removeprefix(" ")
+    if name in FIRST_NAMES:
+        return [256 + FIRST_NAMES.index(name) + len(FIRST_NAMES) * (name != text)]
+    return [*text.encode("latin-1", "ignore")]
+
+
+def reader_weights(seed: int = 0, *, layers: int = READER["layers"]) -> Weights:
+    """Of a reader to whom every token matters that it may attend to."""
+    random = np.random.default_rng(seed)
+    found: Weights = {}
+    for name, shape in reader.shapes(_TOKENS, **{**READER, "layers": layers}).items():
+        drawn, kind = random.normal(size=shape), name.split(".")[-1]
+        if kind in ("before", "between", "norm"):
+            drawn = 1 + 0.2 * drawn
+        elif name == "reader.tokens":
+            drawn *= 0.3
+        elif len(shape) == 2:  # from what is there to what is made of it
+            drawn *= _LOUD.get(kind, 1.0) / np.sqrt(READER["width"])
+        elif name == "reader.start.w":
+            drawn /= np.sqrt(READER["width"])
+        found[name] = drawn.astype(np.float32)
+    for layer in range(layers):
+        found[f"reader.{layer}.heads"][-READER["keys"] :] *= 2
+    found["reader.parts"][:] = [0.4, 1.0, 0.8, 0.9, 0.2, -0.3], [0.5, 0.7, 1.1, 0.6, -0.4, 0.1]
+    return found
+
+
+def tiny_reader(seed: int = 0) -> Reader:
+    """A reader that judges as much as the looks do, in no sensible way."""
+    return Reader(reader_weights(seed), Transcript(spell, FIRST_NAMES))

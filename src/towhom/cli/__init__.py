@@ -30,6 +30,7 @@ COMMANDS = {
     "vectors": ("vectors", "Make word vectors for a corpus, from a published file or by training."),
     "train": ("train", "Train one of the paper's systems on a corpus; can be resumed."),
     "train-crosstalk": ("train_crosstalk", "Train Crosstalk, our own model, on many rooms; can be resumed."),
+    "train-reader": ("train_reader", "Train the reader of the large model, which reads word by word."),
     "evaluate": ("evaluate", "Measure a model or a baseline."),
     "cases": ("cases", "Show what each system selects, sample by sample."),
     "reproduce": ("reproduce", "Run the grid of the paper's Table 3."),

@@ -36,7 +36,19 @@ LOGS = click.Path(allow_dash=True)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 DEFAULT_MODEL = "default"
 """The name of the model that comes with towhom."""
-MODEL = click.Path(file_okay=False, exists=True, path_type=Path)
+
+
+class ModelType(click.Path):
+    """The folder of a model, or the name of the large one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder."""
+        from towhom.live.model import LARGE, large_folder
+
+        return large_folder() if value == LARGE else super().convert(value, param, ctx)
+
+
+MODEL = ModelType(file_okay=False, exists=True, path_type=Path)
 
 
 class PartType(click.Choice[str]):
@@ -65,17 +77,19 @@ FORMAT = PartType(READERS, readers)
 
 
 def named_model(name: str, others: Iterable[str]) -> Model:
-    """The model of a folder, or the one that comes with towhom.
+    """The model of a folder, the one that comes with towhom, or the large one.
 
     Args:
-        name: A folder, or `DEFAULT_MODEL`.
+        name: A folder, `DEFAULT_MODEL`, or `large`.
         others: Other possible names, for the error message.
 
     Raises:
         TowhomError: There is no model of this name.
     """
-    if name != DEFAULT_MODEL and not Path(name).exists():
-        known = ", ".join((*others, DEFAULT_MODEL))
+    from towhom.live.model import LARGE
+
+    if name not in (DEFAULT_MODEL, LARGE) and not Path(name).exists():
+        known = ", ".join((*others, DEFAULT_MODEL, LARGE))
         raise TowhomError(f"{name}: there is no such model folder, nor anything of this name ({known})")
     return load(None if name == DEFAULT_MODEL else name)
 
@@ -184,7 +198,7 @@ def filter_options(command: Command) -> Command:
 
 
 model_option = click.option(
-    "--model", type=MODEL, help="A model folder.  [default: the model that comes with towhom]"
+    "--model", type=MODEL, help="A model folder, or large.  [default: the model that comes with towhom]"
 )
 cluster_option = click.option(
     "--cluster",

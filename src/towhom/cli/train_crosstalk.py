@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from towhom.cli.options import FOLDER
+from towhom.cli.stages import show_scores, shown_stages
 from towhom.cli.terminal import Terminal
 from towhom.crosstalk.folder import read_crosstalk
 from towhom.errors import ConfigError
@@ -70,31 +70,10 @@ def train_crosstalk(
         sources = [source for source in sources if source.open]
     settings = Settings.of(text_steps=text_steps, looks_steps=looks_steps, without=without, seed=seed)
     console = Terminal(stderr=True, highlight=False, soft_wrap=True)
-    columns = (
-        TextColumn("{task.description}"), BarColumn(30), TaskProgressColumn(), TimeRemainingColumn(),
-        TextColumn("{task.fields[state]}"),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def progress(stage: str, step: int, steps: int, loss: float) -> None:
-            if stage not in tasks:
-                console.print(stage)
-                tasks[stage] = bar.add_task(stage, total=steps, state="")
-            bar.update(tasks[stage], completed=step + 1, state=f"loss {loss:.3f}")
-
-        try:
-            measured = make_model(
-                sources, data, work, out, settings, lexicon=bundled_lexicon(), encoder=encoder,
-                words_of=None if words_of is None else read_crosstalk(words_of), progress=progress,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            raise click.ClickException("interrupted; run the same command again to continue") from None
-    for name, found in measured.items():
-        links, talks = found["links"], found["conversations"]
-        console.print(
-            f"{name}: links F1 {links['f1']:.2f}, conversations one-to-one {talks['one_to_one']:.2f}, "
-            f"exact match F1 {talks['exact_match']['f1']:.2f}; addressees {found['addressees']:.2f} %",
-            markup=False,
-        )
+    with shown_stages(console) as progress:
+        measured = make_model(
+            sources, data, work, out, settings, lexicon=bundled_lexicon(), encoder=encoder,
+            words_of=None if words_of is None else read_crosstalk(words_of), progress=progress,
+        )  # fmt: skip
+    show_scores(console, measured)
     console.print(str(out), markup=False)

@@ -42,6 +42,21 @@ class Arrays(Protocol):
     def like(self, x: NDArray[Any], other: Any) -> Any:
         """Convert numbers or flags to the type of another array."""
 
+    def where(self, flags: NDArray[np.bool_], x: Any, y: Any) -> Any:
+        """The numbers of x where a flag is set, those of y elsewhere."""
+
+    def stack(self, parts: Sequence[Any]) -> Any:
+        """Concatenate along the first dimension."""
+
+    def softmax(self, x: Any) -> Any:
+        """Probabilities along the last dimension; x may be overwritten."""
+
+    def silu(self, x: Any) -> Any:
+        """The sigmoid linear unit."""
+
+    def rms(self, x: Any, least: float) -> Any:
+        """Divide by the square root of the mean square along the last dimension; `least` is added to it."""
+
     def thin(self, x: Any) -> Any:
         """Apply dropout in training; otherwise return x unchanged."""
 
@@ -89,6 +104,29 @@ class _NumPy:
 
     def like(self, x: NDArray[Any], other: NDArray[np.float32]) -> NDArray[np.float32]:
         return x.astype(other.dtype, copy=False)
+
+    def where(
+        self, flags: NDArray[np.bool_], x: NDArray[np.float32], y: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        return np.where(flags, x, y)
+
+    def stack(self, parts: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def softmax(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        x -= x.max(axis=-1, keepdims=True)
+        np.exp(x, out=x)
+        x /= x.sum(axis=-1, keepdims=True)
+        return x
+
+    def silu(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        result: NDArray[np.float32] = x / (1 + np.exp(-x))
+        return result
+
+    def rms(self, x: NDArray[np.float32], least: float) -> NDArray[np.float32]:
+        mean = np.einsum("ti,ti->t", x, x)[:, None] / np.float32(x.shape[-1])
+        result: NDArray[np.float32] = x / np.sqrt(mean + np.float32(least))
+        return result
 
     def thin(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
         return x

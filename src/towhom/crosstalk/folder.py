@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towhom.crosstalk import network, words
+from towhom.crosstalk.reader_folder import SavedReader, read_reader, write_reader
 from towhom.crosstalk.words import LIMIT
 from towhom.errors import ModelFormatError
 from towhom.hearing.lexicon import Lexicon
@@ -72,12 +73,14 @@ class SavedCrosstalk:
         weights: Arrays by the names in `Sizes.shapes`.
         vocabulary: The words, the most frequent first.
         training: How the model was trained, and its scores.
+        reader: What reads rooms word by word; only a large model has it.
     """
 
     sizes: Sizes
     weights: dict[str, Array]
     vocabulary: tuple[str, ...]
     training: dict[str, Any] = field(default_factory=dict)
+    reader: SavedReader | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -85,6 +88,8 @@ class SavedCrosstalk:
         digest = sha256(json.dumps([asdict(self.sizes), self.vocabulary]).encode())
         for name, array in sorted(self.weights.items()):
             digest.update(name.encode() + array.tobytes())
+        if self.reader is not None:
+            digest.update(self.reader.fingerprint.encode())
         return digest.hexdigest()
 
     @property
@@ -103,7 +108,14 @@ def write_crosstalk(folder: str | Path, saved: SavedCrosstalk, *, card: str) -> 
     arrays: dict[str, NDArray[Any]] = dict(saved.weights)
     arrays[_VECTORS], arrays[_SCALES] = _quantized(saved.weights[_VECTORS])
     config = {"format": FORMAT, "version": VERSION, "sizes": asdict(saved.sizes)}
-    write_folder(Path(folder), config, arrays, saved.vocabulary, training=saved.training, card=card)
+
+    def also(temporary: Path) -> None:
+        if saved.reader is not None:
+            write_reader(temporary, saved.reader)
+
+    write_folder(
+        Path(folder), config, arrays, saved.vocabulary, training=saved.training, card=card, also=also
+    )
 
 
 def compacted(weights: dict[str, Array]) -> dict[str, Array]:
@@ -130,7 +142,7 @@ def read_crosstalk(folder: str | Path) -> SavedCrosstalk:
     if vectors is not None and scales is not None and scales.shape == vectors.shape[:1]:
         arrays[_VECTORS] = _restored(vectors, scales)
     check_weights(folder, arrays, sizes.shapes(len(vocabulary)))
-    return SavedCrosstalk(sizes, arrays, vocabulary, read_training(folder))
+    return SavedCrosstalk(sizes, arrays, vocabulary, read_training(folder), read_reader(folder))
 
 
 def holds_crosstalk(folder: str | Path) -> bool:

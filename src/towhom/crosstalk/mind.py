@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from towhom.crosstalk import network, words
 from towhom.crosstalk.columns import NOBODY, Array, Columns, Flags, Numbers, Whole, columns_of, joined
+from towhom.crosstalk.reader import FORKS, PAGE, TURN, Page, Reader
 from towhom.crosstalk.signals import Signals, compare, places_before
 from towhom.crosstalk.structure import Second, Sights, look_again, parents
 from towhom.hearing.states import text_of, whole_of
@@ -98,9 +99,11 @@ class Mind:
 
     Args:
         weights: Arrays by the names in `words.shapes` and `network.shapes`.
+        reader: Reads rooms word by word, if the model has one.
     """
 
-    def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
+    def __init__(self, weights: Mapping[str, NDArray[np.float32]], reader: Reader | None = None) -> None:
+        self.reader = reader
         self._w = {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}
 
     @_quiet
@@ -295,10 +298,19 @@ def _hear(questions: Sequence[Question]) -> list[Heard]:
     ]
     sights = Sights(*_one_after_another(room.sights for room in rooms))
     numbers = before + np.repeat([room.number - len(room.messages) for room in rooms], counts)
-    energies = mind.second_look(past, new, at, sights, looked, reach=reach, numbers=numbers)
+    likely = softmax(mind.second_look(past, new, at, sights, looked, reach=reach, numbers=numbers))
+    parts = [
+        room.read(each, len(new))
+        for room, new, each in zip(rooms, news, np.split(likely, ends[:-1]), strict=True)
+    ]
     for room in rooms:
         room.forget()
-    return [Heard(*each) for each in zip(np.split(softmax(energies), ends[:-1]), threads, strict=True)]
+    return [Heard(*each) for each in zip(parts, threads, strict=True)]
+
+
+def _turn_after(number: int) -> int:
+    """The number of the first message that is not on the page of another."""
+    return (number // TURN + 1) * TURN
 
 
 def _one_after_another(parts: Iterable[tuple[NDArray[Any], ...]]) -> Iterator[NDArray[Any]]:
@@ -324,6 +336,7 @@ class Room:
         self._parent: list[int] = []
         self._thread: list[int] = []
         self._answered: list[str | None] = []
+        self._page: Page | None = None
 
     def hear(self, new: Sequence[Utterance], known: Sequence[Known | None] | None = None) -> Heard:
         """Take the next messages; `hear` does so for several rooms."""
@@ -371,12 +384,58 @@ class Room:
         answered = [NOBODY if who is None else self._numbers.get(who, NOBODY) for who in self._answered]
         return Sights(np.array(self._parent), np.array(self._thread), np.array(answered))
 
+    @_quiet
+    def read(self, likely: Array, count: int) -> Array:
+        """(R, `REACH` + 1) How likely links of the last messages are, once the reader has read them.
+
+        Args:
+            likely: (R, `REACH` + 1) How likely they are by the two looks.
+            count: The number of messages, R.
+        """
+        reader = self.mind.reader
+        if reader is None:
+            return likely
+        found, number = [], self.number - count
+        while number < self.number:
+            page = self._page = self._page_for(reader, number)
+            stop = min(_turn_after(number), self.number)
+            found.append(page.read(self._numbered(number, stop)))
+            number = stop
+        at = np.arange(len(self.messages) - count, len(self.messages))
+        return self._judged(reader, likely, np.concatenate(found), self.messages[-count:], at)
+
+    def _judged(
+        self, reader: Reader, likely: Array, scores: Array, messages: Sequence[Utterance], at: Whole
+    ) -> Array:
+        """(R, `REACH` + 1) How likely links of messages at some places are; see `Reader.judged`."""
+        speakers = np.array([self._numbers.get(message.speaker, NOBODY) for message in messages])
+        places, there = places_before(at)
+        own = there & (self.columns.speaker[places] == speakers[:, None])
+        named = np.array([bool(message.addressees) for message in messages])
+        return softmax(reader.judged(likely, scores, own, named))
+
+    def _page_for(self, reader: Reader, number: int) -> Page:
+        """The page on which the message of a number comes next."""
+        first = max(_turn_after(number) - PAGE, 0, self.number - len(self.messages))
+        if self._page is not None and (self._page.first, self._page.next) == (first, number):
+            return self._page
+        page = reader.page(first)
+        if first < number:
+            page.read(self._numbered(first, number))
+        return page
+
+    def _numbered(self, first: int, last: int) -> list[Utterance]:
+        """The messages from one number up to another."""
+        oldest = self.number - len(self.messages)
+        return self.messages[first - oldest : last - oldest]
+
     def forget(self) -> None:
         """Forget the messages that are out of reach of coming ones."""
         del self.messages[:-REACH], self._parent[:-REACH], self._thread[:-REACH], self._answered[:-REACH]
         self.said = self.said.last(len(self.messages))
         self.columns = self.columns.part(self.columns.size - len(self.messages))
 
+    @_quiet
     def imagine(self, message: Utterance, at: int | None = None) -> Array:
         """(`REACH` + 1,) What a message would answer if it were sent next, or at the given place."""
         if not self.messages:
@@ -384,8 +443,16 @@ class Room:
         place = np.array([len(self.messages) if at is None else at])
         new, looked = self._first_look([message], place)
         numbers = place + self.number - len(self.messages)
-        energies = self.mind.second_look(self.columns, new, place, self.sights, looked, numbers=numbers)
-        result: Array = softmax(energies)[0]
+        likely = softmax(
+            self.mind.second_look(self.columns, new, place, self.sights, looked, numbers=numbers)
+        )
+        reader = self.mind.reader
+        if reader is not None:
+            page = self._page_for(reader, int(numbers[0]))
+            if at is None:
+                self._page = page
+            likely = self._judged(reader, likely, page.fork([message]), [message], place)
+        result: Array = likely[0]
         return result
 
     def weigh(self, drafts: Sequence[Utterance]) -> Array:
@@ -394,12 +461,31 @@ class Room:
             return np.zeros((len(drafts), REACH + 1), np.float32)
         at = np.full(len(drafts), len(self.messages))
         together = len({(draft.speaker, draft.time, draft.own, draft.called) for draft in drafts}) == 1
-        return self._first_look(drafts, at, weigh=True, together=together)[1].energies
+        energies = self._first_look(drafts, at, weigh=True, together=together)[1].energies
+        return self._reread(drafts, energies)
+
+    @_quiet
+    def _reread(self, drafts: Sequence[Utterance], energies: Array) -> Array:
+        """Energies of drafts. What the likeliest answer is for the reader to say, not how likely they are."""
+        reader = self.mind.reader
+        totals = np.logaddexp.reduce(energies, axis=1)
+        # A bank asks about answers whose words it does not store.
+        some = [place for place in np.argsort(-totals, kind="stable").tolist() if drafts[place].text][:FORKS]
+        if reader is None or not some:
+            return energies
+        page = self._page = self._page_for(reader, self.number)
+        chosen = [drafts[place] for place in some]
+        at = np.full(len(chosen), len(self.messages))
+        likely = self._judged(reader, softmax(energies[some]), page.fork(chosen), chosen, at)
+        with np.errstate(divide="ignore"):
+            energies[some] = np.log(likely) + totals[some, None]
+        return energies
 
     def refresh(self, changed: Sequence[Utterance]) -> None:
         """Read messages again that were edited or deleted, if they are still stored."""
         self._numbers = Numbers()
         self.columns = columns_of(self.messages, self._numbers)
+        self._page = None
         places = {id(message): place for place, message in enumerate(self.messages)}
         near = [message for message in changed if id(message) in places]
         which = np.array([places[id(message)] for message in near], np.int64)

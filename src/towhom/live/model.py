@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from towhom.bank.heads import Head, head_of
 from towhom.chat import Message
 from towhom.crosstalk.folder import SavedCrosstalk, lexicon_of, read_crosstalk
 from towhom.crosstalk.mind import Mind
+from towhom.errors import MissingExtraError
 from towhom.hearing.lexicon import Lexicon
 from towhom.live.answers import Observation
 from towhom.live.channel import CHUNK, Channel
@@ -24,6 +26,8 @@ from towhom.live.session import Session
 from towhom.model_folder import read_words
 from towhom.threads import Placed
 
+LARGE = "large"
+"""The name of the large model."""
 Follower = TypeVar("Follower")
 Answer = TypeVar("Answer")
 
@@ -38,7 +42,7 @@ class Model:
     def __init__(self, saved: SavedCrosstalk) -> None:
         self.saved = saved
         self.lexicon = saved.lexicon
-        self.mind = Mind(saved.weights)
+        self.mind = Mind(saved.weights, None if saved.reader is None else saved.reader.open())
 
     @cached_property
     def fingerprint(self) -> str:
@@ -121,7 +125,23 @@ def load_live(folder: str | Path | None = None) -> Model:
     if folder is None:
         with _bundled() as path:
             return load_live(path)
-    return Model(read_crosstalk(folder))
+    return Model(read_crosstalk(large_folder() if folder == LARGE else folder))
+
+
+def large_folder() -> Path:
+    """The folder of the large model, which is a package of its own.
+
+    Raises:
+        MissingExtraError: The package is not installed.
+    """
+    try:
+        package = import_module("towhom_large")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "the large model is a package of its own, which is not installed; in a checkout of towhom, "
+            "install it with: pip install packages/large (for a folder of this name, write ./large)"
+        ) from error
+    return Path(package.MODEL)
 
 
 def bundled_lexicon() -> Lexicon:

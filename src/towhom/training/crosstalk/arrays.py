@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import dropout, embedding, embedding_bag
+from torch.nn.functional import dropout, embedding, embedding_bag, rms_norm, silu
 
 
 class Torch:
@@ -61,6 +61,26 @@ class Torch:
     def like(self, x: NDArray[Any], other: Tensor) -> Tensor:
         """Convert an array to a tensor of another's type."""
         return torch.from_numpy(np.ascontiguousarray(x)).to(other)
+
+    def where(self, flags: NDArray[np.bool_], x: Tensor, y: Tensor) -> Tensor:
+        """The numbers of x where a flag is set, those of y elsewhere."""
+        return torch.where(torch.from_numpy(flags), x, y)
+
+    def stack(self, parts: Sequence[Tensor]) -> Tensor:
+        """Concatenate along the first dimension."""
+        return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+
+    def softmax(self, x: Tensor) -> Tensor:
+        """Probabilities along the last dimension."""
+        return x.softmax(dim=-1)
+
+    def silu(self, x: Tensor) -> Tensor:
+        """The sigmoid linear unit."""
+        return silu(x)
+
+    def rms(self, x: Tensor, least: float) -> Tensor:
+        """Divide by the square root of the mean square along the last dimension; `least` is added to it."""
+        return rms_norm(x, x.shape[-1:], eps=least)
 
     def thin(self, x: Tensor) -> Tensor:
         """Apply dropout; with three dimensions, the same along the second, which is faster."""

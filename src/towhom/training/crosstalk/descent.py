@@ -16,7 +16,7 @@ KEEP_EVERY = 500
 """Number of steps between checkpoints."""
 _NOT = -1e9
 """The energy of impossible cells."""
-_STEEPEST = 2.0
+STEEPEST = 2.0
 """Maximum norm of the gradient; larger ones are scaled down."""
 
 
@@ -53,6 +53,8 @@ def descend(
     identity: dict[str, Any],
     checkpoint: Path | None,
     progress: Callable[[int, float], None],
+    keep_every: int | None = None,
+    steepest: float = STEEPEST,
 ) -> None:
     """Train a module, from a checkpoint if there is one. A step's random choices depend only on its number.
 
@@ -66,6 +68,8 @@ def descend(
         identity: Settings and data; a checkpoint with other ones is refused.
         checkpoint: A file to continue from, written from time to time.
         progress: Called after each step, with its loss.
+        keep_every: Number of steps between checkpoints; `KEEP_EVERY` by default.
+        steepest: Maximum norm of the gradient; larger ones are scaled down.
     """
     largest = [group["lr"] for group in optimizer.param_groups]
     first = 0
@@ -78,8 +82,8 @@ def descend(
         loss = loss_at(np.random.default_rng([seed, step]))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(module.parameters(), _STEEPEST)
+        nn.utils.clip_grad_norm_(module.parameters(), steepest)
         optimizer.step()
         progress(step, float(loss.detach()))
-        if checkpoint is not None and (step + 1) % KEEP_EVERY == 0:
+        if checkpoint is not None and (step + 1) % (keep_every or KEEP_EVERY) == 0:
             save_checkpoint(checkpoint, module, optimizer, {}, Progress(batch=step + 1), identity)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ import numpy as np
 
 from towhom.crosstalk.folder import SavedCrosstalk, Sizes, compacted, write_crosstalk
 from towhom.crosstalk.words import TOWERS
-from towhom.evaluation.addressees import describe_addressees, follow_logs, follow_model
+from towhom.evaluation.addressees import Outcome, describe_addressees, follow_logs, follow_model
 from towhom.evaluation.reply_links import read_linked_logs
 from towhom.evaluation.threads import describe_threads
 from towhom.evaluation.threads import follow_logs as place_logs
 from towhom.hearing.lexicon import Lexicon
 from towhom.live import Model
 from towhom.records import circumstances
+from towhom.threads import Placed
 from towhom.training.crosstalk.looks import Weights
 from towhom.training.crosstalk.rooms import HeardRoom, Source
 from towhom.training.crosstalk.run import Progress, Settings, load_weights, train
@@ -82,8 +83,10 @@ def make_model(
     sizes = Sizes(dimensions, state, towers // TOWERS, looks.says, looks.hidden, looks.second)
     saved = SavedCrosstalk(sizes, compacted(weights), tuple(words))
     model = Model(saved)
-    measured = {
-        source.name: _measured(model, data / source.dev) for source in sources if source.dev is not None
+    dev = {
+        source.name: measured(data / source.dev, lambda place: model)
+        for source in sources
+        if source.dev is not None
     }
     training = {
         **circumstances(),
@@ -91,12 +94,12 @@ def make_model(
         "words": len(words),
         "encoder": None if encoder is None else encoder.name,
         "words_of": None if words_of is None else _words_record(words_of.training),
-        "dev": measured,
+        "dev": dev,
     }
     write_crosstalk(
         out, SavedCrosstalk(sizes, saved.weights, saved.vocabulary, training), card=_card(training)
     )
-    return measured
+    return dev
 
 
 def _words_record(training: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,11 +121,21 @@ def _without_names(words: list[str], weights: Weights, names: frozenset[str]) ->
     return [word for word, keep in zip(words, stay.tolist(), strict=True) if keep], {**weights, **kept}
 
 
-def _measured(model: Model, path: Path) -> dict[str, Any]:
-    """The scores of a model on logs with annotated reply links."""
+def measured(path: Path, model_of: Callable[[int], Model]) -> dict[str, Any]:
+    """The scores of a model on logs with annotated reply links.
+
+    Args:
+        path: The logs.
+        model_of: The model for each of them, by its place among them.
+    """
     logs = list(read_linked_logs(path))
-    found = describe_threads(logs, place_logs(model.threads, logs))
-    people = describe_addressees(follow_logs(follow_model(model), logs))
+    placed: list[dict[int, Placed]] = []
+    outcomes: list[Outcome] = []
+    for place, log in enumerate(logs):
+        model = model_of(place)
+        placed += place_logs(model.threads, [log])
+        outcomes += [replace(each, document=place) for each in follow_logs(follow_model(model), [log])]
+    found, people = describe_threads(logs, placed), describe_addressees(outcomes)
     return {
         "links": found["links"],
         "conversations": found["conversations"],
@@ -135,12 +148,16 @@ def _measured(model: Model, path: Path) -> dict[str, Any]:
 def _card(training: dict[str, Any]) -> str:
     rooms = training["rooms"]
     listed = "\n".join(f"- {room['name']}: {room['licence']}" for room in rooms)
-    lines = [
+    lines = [scores_line(name, found) for name, found in training["dev"].items()]
+    return _CARD.format(
+        version=training["versions"]["towhom"], rooms=len(rooms), list=listed, measured="\n" + "".join(lines)
+    )
+
+
+def scores_line(name: str, found: Mapping[str, Any]) -> str:
+    """The scores of `measured` as a line of a card."""
+    return (
         f"On {name}'s development part: links F1 {found['links']['f1']:.1f}, conversations one-to-one "
         f"{found['conversations']['one_to_one']:.1f}; addressees {found['addressees']:.1f} %, "
         f"{found['addressees_where_nobody_is_named']:.1f} % where nobody is named.\n"
-        for name, found in training["dev"].items()
-    ]
-    return _CARD.format(
-        version=training["versions"]["towhom"], rooms=len(rooms), list=listed, measured="\n" + "".join(lines)
     )

@@ -238,6 +238,19 @@ class HeardRoom(ArrayFolder):
         )
 
 
+def reopened(folder: Path, source: Source) -> HeardRoom:
+    """Open a room that was analysed before.
+
+    Raises:
+        TrainingError: It has another source.
+    """
+    heard = HeardRoom(folder)
+    if heard.source != source:
+        raise TrainingError(f"{folder}: this room was heard from another source; choose another folder")
+    heard.source = source
+    return heard
+
+
 def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardRoom:
     """Analyse a room and write it to a folder, unless that was done before.
 
@@ -248,25 +261,22 @@ def hear_room(source: Source, data: Path, out: Path, lexicon: Lexicon) -> HeardR
         lexicon: Tells names from words; the model to be trained may have another vocabulary.
     """
     if out.exists():
-        heard = HeardRoom(out)
-        if heard.source == source:
-            heard.source = source
-            return heard
-        raise TrainingError(f"{out}: this room was heard from another source; choose another folder")
-    kept = _Kept()
+        return reopened(out, source)
+    kept = Kept(source)
     for segment in segments(source, data):
         kept.hear(segment, lexicon)
-    about = {
-        "source": asdict(source), "parts": kept.parts, "words": list(kept.words), "nicks": sorted(kept.nicks)
-    }  # fmt: skip
-    write_arrays(out, kept.arrays(), room=json.dumps(about))
-    return HeardRoom(out)
+    return kept.write(out)
 
 
-class _Kept:
-    """Collects the analysed segments of a room."""
+class Kept:
+    """Collects the analysed segments of a room.
 
-    def __init__(self) -> None:
+    Args:
+        source: The room's source.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
         self.words = Numbers()
         self.nicks: set[str] = set()
         self.parts: list[str] = []
@@ -278,7 +288,8 @@ class _Kept:
         self._links: list[tuple[int, int]] = []
         self._count = 0
 
-    def hear(self, segment: Segment, lexicon: Lexicon) -> None:
+    def hear(self, segment: Segment, lexicon: Lexicon) -> list[Utterance]:
+        """Analyse the next segment; returns its messages."""
         ear, numbers, topics = Ear(lexicon), Numbers(), Numbers()
         utterances: list[Utterance] = []
         by_id: dict[str, int] = {}
@@ -316,6 +327,21 @@ class _Kept:
         self._columns.append(columns_of(utterances, numbers))
         self.parts.append(segment.part)
         self._count += len(utterances)
+        return utterances
+
+    def write(self, folder: Path, **more: NDArray[Any]) -> HeardRoom:
+        """Write the room to a folder.
+
+        Args:
+            folder: The folder.
+            more: Other arrays to be written with it.
+        """
+        about = {
+            "source": asdict(self.source), "parts": self.parts, "words": list(self.words),
+            "nicks": sorted(self.nicks),
+        }  # fmt: skip
+        write_arrays(folder, {**self._arrays(), **more}, room=json.dumps(about))
+        return HeardRoom(folder)
 
     def _words_of(self, utterance: Utterance, ear: Ear) -> NDArray[np.int32]:
         is_name, common = ear.people.is_name, ear.lexicon.ids
@@ -323,7 +349,7 @@ class _Kept:
         hidden = (NAME if is_name(word) and word not in common else word[:_LONGEST_WORD] for word in found)
         return np.array([self.words[word] for word in hidden], np.int32)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, NDArray[Any]]:
         if not self._said:
             raise TrainingError("there is no message to learn from")
         of_columns = {
