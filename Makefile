@@ -23,10 +23,10 @@ test: $(DEV)/installed
 	# A process a core, and one thread each: more would wait for each other.
 	OMP_NUM_THREADS=1 $(DEV)/bin/pytest --numprocesses auto --dist loadfile
 
-$(DEV)/installed: pyproject.toml constraints.txt
+$(DEV)/installed: pyproject.toml packages/large/pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(DEV)
 	$(DEV)/bin/pip install --quiet --constraint constraints.txt pip
-	$(DEV)/bin/pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
+	$(DEV)/bin/pip install --quiet --constraint constraints.txt --editable '.[all]' --editable packages/large --group dev
 	touch $@
 
 # The documentation, to read in a browser: site/index.html.

@@ -1,0 +1,6 @@
+"""The large model of towhom. `towhom.load("large")` loads it."""
+
+from pathlib import Path
+
+MODEL = Path(__file__).parent / "model"
+"""The folder of the model."""
