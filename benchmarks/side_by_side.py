@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("record", type=Path)
     parser.add_argument("logs", type=Path)
     parser.add_argument("answers", type=Path)
-    parser.add_argument("--model", type=Path)
+    parser.add_argument("--model")
     options = parser.parse_args()
     model, answers = towhom.load(options.model), answers_of(options.answers)
     total: dict[str, Counter[str]] = defaultdict(Counter)
