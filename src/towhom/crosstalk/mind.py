@@ -468,10 +468,12 @@ class Room:
     def _reread(self, drafts: Sequence[Utterance], energies: Array) -> Array:
         """Energies of drafts. What the likeliest answer is for the reader to say, not how likely they are."""
         reader = self.mind.reader
+        if reader is None:
+            return energies
         totals = np.logaddexp.reduce(energies, axis=1)
         # A bank asks about answers whose words it does not store.
         some = [place for place in np.argsort(-totals, kind="stable").tolist() if drafts[place].text][:FORKS]
-        if reader is None or not some:
+        if not some:
             return energies
         page = self._page = self._page_for(reader, self.number)
         chosen = [drafts[place] for place in some]
