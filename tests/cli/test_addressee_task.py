@@ -144,7 +144,7 @@ class TestErrors:
         for name in ("defalt", "recent-tfidf"):
             assert self.fails(run, name, links) == (
                 f"Error: {name}: there is no such model folder, nor anything of this name "
-                "(nobody, previous-speaker, addressed-me-last, default)\n"
+                "(nobody, previous-speaker, addressed-me-last, default, large)\n"
             )
 
     def test_a_folder_that_is_no_model(self, run: Run, links: Path) -> None:

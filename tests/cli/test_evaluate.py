@@ -151,7 +151,7 @@ class TestErrors:
         result = run("evaluate", "recnt-tfidf", "--data", dev, code=1)
         assert result.stderr == (
             "Error: recnt-tfidf: there is no such model folder, nor anything of this name "
-            "(chance, recent-tfidf, direct-recent-tfidf, default)\n"
+            "(chance, recent-tfidf, direct-recent-tfidf, default, large)\n"
         )
 
     def test_a_folder_that_is_no_model(self, run: Run, dev: str, tmp_path: Path) -> None:

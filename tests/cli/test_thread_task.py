@@ -185,7 +185,7 @@ class TestErrors:
     def test_an_unknown_model(self, run: Run, links: Path) -> None:
         assert self.fails(run, "defalt", links) == (
             "Error: defalt: there is no such model folder, nor anything of this name "
-            "(previous-message, addressee-else-own-last, within-minutes, default)\n"
+            "(previous-message, addressee-else-own-last, within-minutes, default, large)\n"
         )
 
     def test_a_folder_that_is_no_model(self, run: Run, links: Path) -> None:
