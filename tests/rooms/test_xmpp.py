@@ -13,6 +13,7 @@ from tests.rooms.servers import ForgetfulProsody, Prosody
 from towhom.chat import Kind, Message, Presence
 from towhom.errors import RoomError
 from towhom.rooms import Connector, connect
+from towhom.rooms.xmpp import XMPP
 from towhom.testing.connectors import ConnectorContract, events_until, next_message, texts_until
 
 slixmpp = pytest.importorskip("slixmpp", reason="the extra xmpp is not installed")
@@ -226,6 +227,34 @@ def test_a_restart_of_the_server(tmp_path: Path) -> None:
         asyncio.run(work())
     finally:
         server.stop()
+
+
+def test_what_is_said_meanwhile_comes_once(
+    people: Prosody, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that is said while the archive is asked for comes live and as a part of it."""
+    room, state, missed = "meanwhile@conference.localhost", tmp_path / "state", XMPP._missed
+
+    async def work() -> list[str]:
+        async with client(people, "ann", room) as ann:
+            async with connected(people, room, state=state) as robo:
+                await ann.say("heard")
+                assert await texts_until(robo, "heard") == ["heard"]
+            await ann.say("missed")
+
+            async def late(self: XMPP, stream: Any, place: Any, known: dict[str, Any]) -> None:
+                await ann.say("meanwhile")
+                while not place.held:
+                    await asyncio.sleep(0.02)
+                await missed(self, stream, place, known)
+
+            monkeypatch.setattr(XMPP, "_missed", late)
+            async with connected(people, room, state=state) as robo:
+                assert await texts_until(robo, "missed") == ["missed"]
+                await ann.say("the end")
+                return await texts_until(robo, "the end")
+
+    assert asyncio.run(work()) == ["meanwhile", "the end"]
 
 
 @pytest.mark.parametrize(

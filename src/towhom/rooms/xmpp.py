@@ -75,6 +75,8 @@ class _Room:
     """While we enter a room for the first time, ids of the messages from before; None otherwise."""
     held: list[Callable[[], None]] | None = None
     """Events that wait until missed messages have arrived; None if none are expected."""
+    missed: set[str] = field(default_factory=set)
+    """The missed messages that arrived meanwhile. One that is sent just then comes live, too."""
 
 
 class XMPP(Connector):
@@ -281,6 +283,7 @@ class XMPP(Connector):
         """Enter a room, and fetch its missed messages."""
         known = self.reached.get("rooms", {}).get(room.name)
         room.held = []
+        room.missed.clear()
         room.archive = await self._has_archive(client, room)
         history: dict[str, Any] = {"maxstanzas": 0}
         if not room.archive:
@@ -447,9 +450,12 @@ class XMPP(Connector):
             echo.set_result(identifier or name)
         if missed and (known is None or identifier in known["ids"]):
             return
+        if missed and identifier:
+            room.missed.add(identifier)
         event = self._event(room, stanza, nick, time, identifier)
         if event is not None:
-            self._happens(room, event, _reached(room.name, time, identifier, archived), now=missed)
+            advance = _reached(room.name, time, identifier, archived)
+            self._happens(room, event, advance, now=missed, identifier=identifier)
 
     def _event(
         self, room: _Room, stanza: Any, nick: str, time: datetime, identifier: str | None
@@ -484,11 +490,17 @@ class XMPP(Connector):
         return self._identifiers.get((room.name, nick, name)) or name or None
 
     def _happens(
-        self, room: _Room, event: Event, advance: Advance | None = None, *, now: bool = False
+        self,
+        room: _Room,
+        event: Event,
+        advance: Advance | None = None,
+        *,
+        now: bool = False,
+        identifier: str | None = None,
     ) -> None:
-        """Pass an event on, after the missed messages before it."""
+        """Pass an event on, after the missed messages before it, and only if it was not among them."""
         if room.held is not None and not now and isinstance(event, Message):
-            room.held.append(lambda: self.put(event, advance))
+            room.held.append(lambda: None if identifier in room.missed else self.put(event, advance))
         else:
             self.put(event, advance)
 
