@@ -27,6 +27,8 @@ _IDS = 10_000
 """Number of latest messages that can be answered by their identifier, however far back they are."""
 _FEW = 4
 """In a room of at most so many people, a speaker who continues after somebody else spoke talks to them."""
+_BEGINNING = 20
+"""That holds for so many messages. A few people who stay among themselves, as in a meeting, talk to all."""
 _KEPT = 0.001
 """Probabilities below this are not remembered."""
 T = TypeVar("T")
@@ -252,7 +254,7 @@ class Channel:
         said = turn.utterance
         if turn.only_other is None:
             _open_room(before)
-        reading = read(likely, said.speaker, before, few=0 < turn.known <= _FEW)
+        reading = read(likely, said.speaker, before, few=0 < turn.known <= _FEW and turn.order < _BEGINNING)
         found = reading.people
         if answered is not None and answered.utterance.speaker == said.speaker:
             found = {answered.addressee: answered.sure}  # a reply link to the speaker's own message
