@@ -95,13 +95,18 @@ def shapes(
     return found
 
 
+def _since(place: int) -> int:
+    """The first place that the token at a place attends to."""
+    return max(place // BLOCK + 1 - BLOCKS, 0) * BLOCK
+
+
 def spans_of(first: int, count: int) -> list[Span]:
     """The spans of tokens that follow each other, from a place of the page on."""
     found, place = [], first
     while place < first + count:
         block = place // BLOCK
         end = min((block + 1) * BLOCK, first + count)
-        found.append(Span(place - first, end - first, place, max(block + 1 - BLOCKS, 0) * BLOCK))
+        found.append(Span(place - first, end - first, place, _since(place)))
         place = end
     return found
 
@@ -157,7 +162,7 @@ class Cache:
 
     def forget(self, place: int) -> None:
         """Forget what tokens from a place on do not attend to."""
-        since = max(place // BLOCK + 1 - BLOCKS, 0) * BLOCK
+        since = _since(place)
         if since > self.since:
             drop = since - self.since
             self.kept = {
@@ -352,7 +357,7 @@ class Page:
         """(R, `REACH` + 1) The same for messages each of which might come next; none of them stays."""
         lines = [self._transcript.line(message, dict(self._names)) for message in messages]
         ends = np.cumsum([*map(len, lines)])
-        since = max(self._length // BLOCK + 1 - BLOCKS, 0) * BLOCK
+        since = _since(self._length)
         spans = [
             Span(end - len(line), end, self._length, since)
             for end, line in zip(ends.tolist(), lines, strict=True)
